@@ -1,0 +1,1 @@
+//! The CuTe layout algebra.

@@ -1,0 +1,1 @@
+//! The `ait` and `cute` dialects.

@@ -1,0 +1,1 @@
+//! Importers, packaging and the command-line tools.

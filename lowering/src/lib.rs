@@ -1,0 +1,1 @@
+//! Lowering of `ait` to kernels and host programs.

@@ -1,0 +1,1 @@
+//! ait-to-ait passes.

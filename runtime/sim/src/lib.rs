@@ -1,0 +1,1 @@
+//! A functional simulator of PTX.

@@ -1,0 +1,1 @@
+//! The runtime linked into every compiled model.
