@@ -1,0 +1,210 @@
+/*
+ * The C interface of every model library that aitmlir makes.
+ *
+ * A library holds one model. Several libraries can be loaded in one process: each exports these functions, and each
+ * also exports NAME_api (NAME: the model's name), so that several can be linked to one program by that name.
+ *
+ * All functions may be called from several threads at a time, on one model too; only aitmlir_model_destroy must be the
+ * last call for its model. Functions that return an int give a status: AITMLIR_OK or what went wrong, with one line of
+ * text from aitmlir_last_error on the same thread. No function prints, exits or throws.
+ *
+ * Tensors are dense and row-major. Strings are UTF-8 and, where not said otherwise, live as long as their model.
+ */
+#ifndef AITMLIR_H
+#define AITMLIR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Version of this interface. A library of another version is not compatible. */
+#define AITMLIR_ABI_VERSION 1
+
+/* Status numbers. */
+enum {
+  AITMLIR_OK = 0,
+  AITMLIR_INVALID_ARGUMENT = 1, /* NULL, an unknown name, an index out of range */
+  AITMLIR_INVALID_TENSOR = 2,   /* wrong type, rank, shape or alignment; the text names input, dim, bound and value */
+  AITMLIR_BUFFER_TOO_SMALL = 3, /* the text says how many bytes are needed */
+  AITMLIR_WEIGHTS = 4,          /* the weights file is missing or not the right one */
+  AITMLIR_CHECK_FAILED = 5,     /* a check of the model failed on this data, such as an index out of range */
+  AITMLIR_OUT_OF_MEMORY = 6,
+  AITMLIR_UNSUPPORTED = 7,      /* this machine cannot run the model */
+  AITMLIR_INTERNAL = 8          /* a fault of aitmlir: please report */
+};
+
+/* Element types. 16-bit floats are passed as their bits; a bool is one byte, 0 or 1. */
+enum {
+  AITMLIR_F32 = 1,
+  AITMLIR_F64 = 2,
+  AITMLIR_F16 = 3,
+  AITMLIR_BF16 = 4,
+  AITMLIR_I8 = 5,
+  AITMLIR_I16 = 6,
+  AITMLIR_I32 = 7,
+  AITMLIR_I64 = 8,
+  AITMLIR_U8 = 9,
+  AITMLIR_U16 = 10,
+  AITMLIR_U32 = 11,
+  AITMLIR_U64 = 12,
+  AITMLIR_BOOL = 13
+};
+
+/* A loaded model. */
+typedef struct aitmlir_model aitmlir_model;
+
+/* Outputs of a run in memory of the library. */
+typedef struct aitmlir_result aitmlir_result;
+
+/* How a model is created. Set struct_size to sizeof(aitmlir_options) and what you don't use to zero. */
+typedef struct aitmlir_options {
+  size_t struct_size;
+  const char *weights_path; /* path of the weights file; NULL: in the folder $AITMLIR_WEIGHTS_DIR, then beside the library */
+  int32_t threads;          /* threads of a run; 0: one */
+  int32_t reserved;
+} aitmlir_options;
+
+/* A tensor in memory of the caller (or of a result). */
+typedef struct aitmlir_tensor {
+  void *data;    /* aligned to the element size; of an input and of a constant that is set only read */
+  int64_t *dims; /* rank numbers; of an output written by the run */
+  uint64_t bytes; /* bytes of the buffer: may be more than the tensor needs */
+  int32_t dtype;
+  int32_t rank;
+  uint64_t reserved[2]; /* zero */
+} aitmlir_tensor;
+
+/* A dimension of an input or output. */
+typedef struct aitmlir_dim {
+  const char *name; /* NULL where it has none; input dims of one name must be one number in a run */
+  int64_t min;
+  int64_t max;      /* -1: no bound */
+  int64_t multiple; /* the value is a multiple of this; 1 otherwise */
+} aitmlir_dim;
+
+/* An input or output. A dim is static where min equals max. */
+typedef struct aitmlir_tensor_info {
+  const char *name;
+  const aitmlir_dim *dims;
+  int32_t dtype;
+  int32_t rank;
+} aitmlir_tensor_info;
+
+/* A constant of the model. */
+typedef struct aitmlir_constant_info_t {
+  const char *name; /* original name in the source model */
+  const int64_t *dims;
+  uint64_t bytes;
+  int32_t dtype;
+  int32_t rank;
+  int32_t derived; /* 1: computed from other constants, cannot be set */
+  int32_t reserved;
+} aitmlir_constant_info_t;
+
+/* Memory of a model, in bytes; -1 where it depends on shapes. */
+typedef struct aitmlir_memory_info {
+  int64_t weights;     /* constants of the model, shared by all runs */
+  int64_t arena;       /* intermediate tensors of one run */
+  int64_t lower_bound; /* no plan can do with less */
+  int64_t naive;       /* without sharing of memory */
+} aitmlir_memory_info;
+
+/* AITMLIR_ABI_VERSION of the library. */
+uint32_t aitmlir_abi_version(void);
+/* Name and version of the compiler that made the library. */
+const char *aitmlir_compiler_version(void);
+/* Everything the library says about its model, as JSON. Needs no model and no weights. */
+const char *aitmlir_info_json(void);
+/* Text of the last failure on this thread, "" if there was none; valid until the next failure on this thread. */
+const char *aitmlir_last_error(void);
+
+/* Loads the weights. options may be NULL. */
+int aitmlir_model_create(const aitmlir_options *options, aitmlir_model **model);
+/* Frees the model. No run of it may be under way. NULL is fine. */
+void aitmlir_model_destroy(aitmlir_model *model);
+/* From the next run on, a run uses this many threads; 0: all cores. */
+int aitmlir_set_threads(aitmlir_model *model, int32_t threads);
+
+/* Inputs, outputs and constants, in the order of the source model. A count of a NULL model is 0. */
+int32_t aitmlir_input_count(const aitmlir_model *model);
+int32_t aitmlir_output_count(const aitmlir_model *model);
+int32_t aitmlir_constant_count(const aitmlir_model *model);
+/* Index of a name, or -1. */
+int32_t aitmlir_input_index(const aitmlir_model *model, const char *name);
+int32_t aitmlir_output_index(const aitmlir_model *model, const char *name);
+int32_t aitmlir_constant_index(const aitmlir_model *model, const char *name);
+int aitmlir_input_info(const aitmlir_model *model, int32_t index, aitmlir_tensor_info *info);
+int aitmlir_output_info(const aitmlir_model *model, int32_t index, aitmlir_tensor_info *info);
+int aitmlir_constant_info(const aitmlir_model *model, int32_t index, aitmlir_constant_info_t *info);
+int aitmlir_memory(const aitmlir_model *model, aitmlir_memory_info *info);
+
+/*
+ * The shape of an output for inputs of these shapes; only dtype, rank and dims of the inputs are read.
+ * dims: rank numbers, -1 where the dim depends on the inputs' data. max_dims (may be NULL): rank numbers, the dim or its
+ * upper bound, -1 where there is none.
+ */
+int aitmlir_output_shape(const aitmlir_model *model, const aitmlir_tensor *inputs, int32_t input_count, int32_t output,
+                         int64_t *dims, int64_t *max_dims);
+
+/*
+ * Runs the model on all inputs into the caller's output buffers. Each output's dtype and rank must be as in its info, dims
+ * must have room for rank numbers, and bytes for the shape of this run. Inputs and outputs must not overlap.
+ */
+int aitmlir_run(aitmlir_model *model, const aitmlir_tensor *inputs, int32_t input_count, aitmlir_tensor *outputs,
+                int32_t output_count);
+
+/* Runs the model into memory of the library: for outputs whose size depends on data. Free the result after use. */
+int aitmlir_run_owned(aitmlir_model *model, const aitmlir_tensor *inputs, int32_t input_count, aitmlir_result **result);
+/* An output of a result; data and dims are valid until the result is destroyed. */
+int aitmlir_result_output(const aitmlir_result *result, int32_t index, aitmlir_tensor *output);
+/* Frees a result. NULL is fine. A result may outlive its model, but not the library. */
+void aitmlir_result_destroy(aitmlir_result *result);
+
+/* Copies a constant into tensor->data; dtype, rank, dims and bytes must fit. */
+int aitmlir_constant_get(const aitmlir_model *model, const char *name, const aitmlir_tensor *tensor);
+/*
+ * Replaces constants by copies of tensors and computes what derives from them, all or nothing. Runs under way keep the
+ * constants they started with.
+ */
+int aitmlir_constants_set(aitmlir_model *model, int32_t count, const char *const *names, const aitmlir_tensor *tensors);
+
+/* All of the above as a table. */
+typedef struct aitmlir_api {
+  size_t struct_size;
+  uint32_t (*abi_version)(void);
+  const char *(*compiler_version)(void);
+  const char *(*info_json)(void);
+  const char *(*last_error)(void);
+  int (*model_create)(const aitmlir_options *, aitmlir_model **);
+  void (*model_destroy)(aitmlir_model *);
+  int (*set_threads)(aitmlir_model *, int32_t);
+  int32_t (*input_count)(const aitmlir_model *);
+  int32_t (*output_count)(const aitmlir_model *);
+  int32_t (*constant_count)(const aitmlir_model *);
+  int32_t (*input_index)(const aitmlir_model *, const char *);
+  int32_t (*output_index)(const aitmlir_model *, const char *);
+  int32_t (*constant_index)(const aitmlir_model *, const char *);
+  int (*input_info)(const aitmlir_model *, int32_t, aitmlir_tensor_info *);
+  int (*output_info)(const aitmlir_model *, int32_t, aitmlir_tensor_info *);
+  int (*constant_info)(const aitmlir_model *, int32_t, aitmlir_constant_info_t *);
+  int (*memory)(const aitmlir_model *, aitmlir_memory_info *);
+  int (*output_shape)(const aitmlir_model *, const aitmlir_tensor *, int32_t, int32_t, int64_t *, int64_t *);
+  int (*run)(aitmlir_model *, const aitmlir_tensor *, int32_t, aitmlir_tensor *, int32_t);
+  int (*run_owned)(aitmlir_model *, const aitmlir_tensor *, int32_t, aitmlir_result **);
+  int (*result_output)(const aitmlir_result *, int32_t, aitmlir_tensor *);
+  void (*result_destroy)(aitmlir_result *);
+  int (*constant_get)(const aitmlir_model *, const char *, const aitmlir_tensor *);
+  int (*constants_set)(aitmlir_model *, int32_t, const char *const *, const aitmlir_tensor *);
+} aitmlir_api;
+
+/* The table of this library; the same function is exported as NAME_api. */
+const aitmlir_api *aitmlir_get_api(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* AITMLIR_H */

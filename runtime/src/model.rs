@@ -1,0 +1,276 @@
+//! A loaded model: its description, weights, constants, contexts and threads.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use crate::checks::{
+    OutputDim, check_buffer, check_buffers, check_count, check_shapes, check_type, output_dims,
+};
+use crate::constants::{ConstantSet, checked_bytes};
+use crate::cpu::check_features;
+use crate::error::{Error, Result};
+use crate::info::{ConstantInfo, Dim, ModelInfo, TensorInfo};
+use crate::memory::Buffer;
+use crate::pool::{Pool, lock};
+use crate::program::Program;
+use crate::run::{Context, Outputs, OwnedOutput, Run};
+use crate::tensor::{TensorMut, TensorRef};
+use crate::weights::Blob;
+
+/// How a model is created.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// Where the weights file is, if not beside the library.
+    pub weights_path: Option<&'a Path>,
+    /// Threads of a run; 0 for one.
+    pub threads: usize,
+}
+
+/// A loaded model. All of its methods may be called from several threads at a time.
+pub struct Model {
+    // Dropped in this order: the constants point into the blob.
+    constants: RwLock<Arc<ConstantSet>>,
+    blob: Blob,
+    /// Held while a new set of constants is made.
+    update: Mutex<()>,
+    contexts: Mutex<Vec<Context>>,
+    pool: RwLock<Arc<Pool>>,
+    info: ModelInfo,
+    program: &'static Program,
+}
+
+impl Model {
+    /// Loads the weights of `program` and computes its derived constants.
+    ///
+    /// # Safety
+    /// `program` keeps the contract between program and runtime.
+    pub unsafe fn create(program: &'static Program, options: &Options<'_>) -> Result<Model> {
+        let info = program.read_info()?;
+        check_features(&info.cpu_features)?;
+        let blob = Blob::open(program, &info.weights, options.weights_path)?;
+        let constants = ConstantSet::from_blob(&info.constants, &blob)?;
+        let pool = Pool::new(options.threads.max(1))?;
+        let model = Model {
+            constants: RwLock::new(Arc::new(constants)),
+            blob,
+            update: Mutex::new(()),
+            contexts: Mutex::new(Vec::new()),
+            pool: RwLock::new(Arc::new(pool)),
+            info,
+            program,
+        };
+        model.fold(&model.current_constants())?;
+        Ok(model)
+    }
+
+    /// The model's description.
+    pub fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    /// Bytes of the weights blob.
+    pub fn weights_bytes(&self) -> usize {
+        self.blob.bytes().len()
+    }
+
+    /// From now on runs use this many threads; 0 for all cores.
+    pub fn set_threads(&self, threads: usize) -> Result<()> {
+        let threads = match threads {
+            0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            n => n,
+        };
+        let pool = Arc::new(Pool::new(threads)?);
+        *self.pool.write().unwrap_or_else(PoisonError::into_inner) = pool;
+        Ok(())
+    }
+
+    /// Runs the model into the caller's buffers, one an output.
+    pub fn run<'o>(
+        &self,
+        inputs: &[TensorRef<'_>],
+        outputs: &'o mut [TensorMut<'o>],
+    ) -> Result<()> {
+        check_count("output", self.info.outputs.len(), outputs.len())?;
+        for (expected, given) in self.info.outputs.iter().zip(outputs.iter()) {
+            check_output_buffer(expected, given)?;
+        }
+        self.run_main(inputs, Outputs::Caller(outputs)).map(|_| ())
+    }
+
+    /// Runs the model into buffers of the runtime.
+    pub fn run_owned(&self, inputs: &[TensorRef<'_>]) -> Result<Vec<OwnedOutput>> {
+        let slots = self.info.outputs.iter().map(|_| None).collect();
+        match self.run_main(inputs, Outputs::Owned(slots))? {
+            Outputs::Owned(outputs) => Ok(outputs.into_iter().flatten().collect()),
+            Outputs::Caller(_) => Ok(Vec::new()),
+        }
+    }
+
+    fn run_main<'o>(&self, inputs: &[TensorRef<'_>], outputs: Outputs<'o>) -> Result<Outputs<'o>> {
+        check_shapes(&self.info, inputs)?;
+        check_buffers(&self.info, inputs)?;
+        let constants = self.current_constants();
+        let pool = self.current_pool();
+        self.with_context(|context| {
+            let mut run = Run::new(&self.info, inputs, outputs, &constants, context);
+            // SAFETY: promised to `create`.
+            unsafe { run.execute(self.program.main, &pool) }?;
+            run.into_outputs()
+        })
+    }
+
+    /// The dims of an output for inputs of these shapes; their data is not read.
+    pub(crate) fn output_dims(
+        &self,
+        inputs: &[TensorRef<'_>],
+        output: usize,
+    ) -> Result<Vec<OutputDim>> {
+        check_shapes(&self.info, inputs)?;
+        let count = self.info.outputs.len();
+        let output = self.info.outputs.get(output).ok_or(Error::Index {
+            what: "output",
+            index: output as i64,
+            count,
+        })?;
+        output_dims(&self.info, output, inputs)
+    }
+
+    /// Copies the data of a constant to `to`.
+    ///
+    /// # Safety
+    /// `to.data` points to `to.bytes` writable bytes.
+    pub unsafe fn get_constant(&self, name: &str, to: &TensorRef<'_>) -> Result<()> {
+        let (index, info) = self.find_constant(name)?;
+        check_constant(info, to)?;
+        let bytes = checked_bytes(info)?;
+        let constants = self.current_constants();
+        let from = constants
+            .data(index)
+            .ok_or_else(|| Error::Internal(format!("constant {index} has no data")))?;
+        // SAFETY: both hold `bytes` bytes, as checked, and a set that is in use is not written.
+        unsafe { std::ptr::copy_nonoverlapping(from, to.data, bytes) };
+        Ok(())
+    }
+
+    /// Replaces constants by copies of the given tensors, all at once: a run sees either all or none of them.
+    ///
+    /// # Safety
+    /// Each tensor's `data` points to its `bytes` readable bytes.
+    pub unsafe fn set_constants(&self, tensors: &[(&str, TensorRef<'_>)]) -> Result<()> {
+        let mut changed = Vec::with_capacity(tensors.len());
+        for (name, tensor) in tensors {
+            let (index, info) = self.find_constant(name)?;
+            if info.derived {
+                return Err(Error::DerivedConstant((*name).to_string()));
+            }
+            check_constant(info, tensor)?;
+            let buffer = Buffer::new(checked_bytes(info)?, "a constant")?;
+            // SAFETY: both hold that many bytes, as checked.
+            unsafe { std::ptr::copy_nonoverlapping(tensor.data, buffer.as_ptr(), buffer.bytes()) };
+            changed.push((index, buffer));
+        }
+        let _update = lock(&self.update);
+        let set = Arc::new(
+            self.current_constants()
+                .with(&self.info.constants, changed)?,
+        );
+        self.fold(&set)?;
+        *self
+            .constants
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = set;
+        Ok(())
+    }
+
+    /// Computes the derived constants of a set that no run uses yet.
+    fn fold(&self, set: &ConstantSet) -> Result<()> {
+        if !self.info.constants.iter().any(|constant| constant.derived) {
+            return Ok(());
+        }
+        let pool = self.current_pool();
+        self.with_context(|context| {
+            let mut run = Run::new(&self.info, &[], Outputs::Owned(Vec::new()), set, context);
+            // SAFETY: promised to `create`.
+            unsafe { run.execute(self.program.fold, &pool) }
+        })
+    }
+
+    fn find_constant(&self, name: &str) -> Result<(usize, &ConstantInfo)> {
+        let found = self
+            .info
+            .constants
+            .iter()
+            .enumerate()
+            .find(|(_, constant)| constant.name == name);
+        found.ok_or_else(|| Error::UnknownName {
+            what: "constant",
+            name: name.to_string(),
+        })
+    }
+
+    fn current_constants(&self) -> Arc<ConstantSet> {
+        Arc::clone(
+            &self
+                .constants
+                .read()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+
+    fn current_pool(&self) -> Arc<Pool> {
+        Arc::clone(&self.pool.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Runs `body` with an idle context, or a new one where all are in use, and keeps it for later.
+    fn with_context<T>(&self, body: impl FnOnce(&mut Context) -> T) -> T {
+        let idle = lock(&self.contexts).pop();
+        let mut context = idle.unwrap_or_else(Context::new);
+        let result = body(&mut context);
+        lock(&self.contexts).push(context);
+        result
+    }
+}
+
+fn check_constant(info: &ConstantInfo, given: &TensorRef<'_>) -> Result<()> {
+    let dims = info.dims.iter().map(|&dim| Dim::Static(dim)).collect();
+    let expected = TensorInfo {
+        name: info.name.clone(),
+        dtype: info.dtype,
+        dims,
+    };
+    check_type("constant", &expected, given)?;
+    for (d, (&dim, &found)) in info.dims.iter().zip(given.dims).enumerate() {
+        if dim != found {
+            let (dim, bound) = (d.to_string(), dim.to_string());
+            return Err(Error::Dim {
+                what: "constant",
+                name: info.name.clone(),
+                dim,
+                bound,
+                found,
+            });
+        }
+    }
+    check_buffer("constant", &info.name, given)
+}
+
+fn check_output_buffer(expected: &TensorInfo, given: &TensorMut<'_>) -> Result<()> {
+    let (rank, found) = (expected.dims.len(), given.dims.len());
+    if rank != found {
+        return Err(Error::Rank {
+            what: "output",
+            name: expected.name.clone(),
+            expected: rank,
+            found: found as i64,
+        });
+    }
+    let align = expected.dtype.bytes();
+    if !(given.data as usize).is_multiple_of(align) {
+        return Err(Error::Misaligned {
+            what: "output",
+            name: expected.name.clone(),
+            align,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! One run of a program: what its `void *run` points to.
+
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::constants::ConstantSet;
+use crate::error::{Error, Result, from_panic};
+use crate::info::{FailCode, ModelInfo};
+use crate::memory::{Buffer, size};
+use crate::pool::Pool;
+use crate::program::Entry;
+use crate::tensor::{TensorMut, TensorRef};
+use crate::thread::{ThreadState, with_state};
+
+/// Memory that is kept between the runs of a model: one a concurrent run.
+pub(crate) struct Context {
+    arena: Buffer,
+    scratch: Buffer,
+}
+
+impl Context {
+    pub(crate) fn new() -> Context {
+        Context {
+            arena: Buffer::empty(),
+            scratch: Buffer::empty(),
+        }
+    }
+}
+
+/// An output that the runtime allocates.
+#[derive(Debug)]
+pub struct OwnedOutput {
+    /// The data.
+    pub data: Buffer,
+    /// The shape.
+    pub dims: Vec<i64>,
+}
+
+/// What a failed run-time check unwinds with: kernels know neither the run nor the model.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CheckFailure {
+    pub(crate) code: i64,
+    pub(crate) site: i64,
+    pub(crate) a: i64,
+    pub(crate) b: i64,
+}
+
+/// Where the outputs of a run go.
+pub(crate) enum Outputs<'a> {
+    /// Into the caller's buffers.
+    Caller(&'a mut [TensorMut<'a>]),
+    /// Into buffers that the runtime makes.
+    Owned(Vec<Option<OwnedOutput>>),
+}
+
+/// One run of `main` or `fold`.
+pub(crate) struct Run<'a, 'o> {
+    info: &'a ModelInfo,
+    inputs: &'a [TensorRef<'a>],
+    outputs: Outputs<'o>,
+    constants: &'a ConstantSet,
+    context: &'a mut Context,
+    /// Memory that lives until the run ends.
+    allocations: Vec<Buffer>,
+    /// Which outputs the program has asked for.
+    written: Vec<bool>,
+}
+
+impl<'a, 'o> Run<'a, 'o> {
+    pub(crate) fn new(
+        info: &'a ModelInfo,
+        inputs: &'a [TensorRef<'a>],
+        outputs: Outputs<'o>,
+        constants: &'a ConstantSet,
+        context: &'a mut Context,
+    ) -> Run<'a, 'o> {
+        let written = vec![false; info.outputs.len()];
+        Run {
+            info,
+            inputs,
+            outputs,
+            constants,
+            context,
+            allocations: Vec::new(),
+            written,
+        }
+    }
+
+    /// Runs an entry of the program to its end.
+    ///
+    /// # Safety
+    /// `entry` is of a program that keeps the contract with the runtime.
+    pub(crate) unsafe fn execute(&mut self, entry: Entry, pool: &Pool) -> Result<()> {
+        let scratch = std::mem::replace(&mut self.context.scratch, Buffer::empty());
+        let state = ThreadState::with_scratch(pool, scratch);
+        let run = std::ptr::from_mut(self).cast::<c_void>();
+        // SAFETY: the caller's promise; the program uses `run` only within this call.
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            with_state(&state, || unsafe { entry(run) })
+        }));
+        self.context.scratch = state.into_scratch();
+        result.map_err(|payload| match payload.downcast::<CheckFailure>() {
+            Ok(check) => self.failure(*check),
+            Err(payload) => from_panic(payload),
+        })
+    }
+
+    /// The outputs, all of which the program must have written.
+    pub(crate) fn into_outputs(self) -> Result<Outputs<'o>> {
+        match self.written.iter().position(|written| !written) {
+            None => Ok(self.outputs),
+            Some(i) => Err(Error::Internal(format!(
+                "the program did not write output {i}"
+            ))),
+        }
+    }
+
+    pub(crate) fn input(&self, index: i64) -> Result<&TensorRef<'a>> {
+        let input = usize::try_from(index).ok().and_then(|i| self.inputs.get(i));
+        input.ok_or_else(|| Error::Internal(format!("the program asked for input {index}")))
+    }
+
+    pub(crate) fn input_dim(&self, index: i64, dim: i64) -> Result<i64> {
+        let input = self.input(index)?;
+        let value = usize::try_from(dim).ok().and_then(|d| input.dims.get(d));
+        value.copied().ok_or_else(|| {
+            Error::Internal(format!("the program asked for dim {dim} of input {index}"))
+        })
+    }
+
+    pub(crate) fn constant(&self, index: i64) -> Result<*mut u8> {
+        let data = usize::try_from(index)
+            .ok()
+            .and_then(|i| self.constants.data(i));
+        data.ok_or_else(|| Error::Internal(format!("the program asked for constant {index}")))
+    }
+
+    pub(crate) fn arena(&mut self, bytes: i64) -> Result<*mut u8> {
+        let bytes = size(bytes, "intermediate tensors")?;
+        if self.context.arena.bytes() < bytes {
+            let larger = Buffer::new(bytes, "intermediate tensors")?;
+            let smaller = std::mem::replace(&mut self.context.arena, larger);
+            // A program that asks twice may still use the first answer.
+            self.allocations.push(smaller);
+        }
+        Ok(self.context.arena.as_ptr())
+    }
+
+    pub(crate) fn alloc(&mut self, bytes: i64) -> Result<*mut u8> {
+        let buffer = Buffer::new(
+            size(bytes, "a tensor whose size depends on data")?,
+            "a tensor whose size depends on data",
+        )?;
+        let data = buffer.as_ptr();
+        self.allocations.push(buffer);
+        Ok(data)
+    }
+
+    /// Where the program writes output `index`, which has `dims` in this run.
+    ///
+    /// # Safety
+    /// `dims` points to as many numbers as the output has dims.
+    pub(crate) unsafe fn output(
+        &mut self,
+        index: i64,
+        dims: *const i64,
+        bytes: i64,
+    ) -> Result<*mut u8> {
+        let bad = || {
+            Error::Internal(format!(
+                "the program wrote output {index}, which the model does not have"
+            ))
+        };
+        let i = usize::try_from(index).map_err(|_| bad())?;
+        let output = self.info.outputs.get(i).ok_or_else(bad)?;
+        let rank = output.dims.len();
+        // SAFETY: the caller's promise. A scalar's dims may be null.
+        let dims = if rank == 0 {
+            &[]
+        } else {
+            unsafe { std::slice::from_raw_parts(dims, rank) }
+        };
+        let needed = output.dtype.tensor_bytes(dims);
+        let Some(needed) = needed.filter(|&needed| i64::try_from(needed) == Ok(bytes)) else {
+            let text = format!(
+                "output '{}' of shape {dims:?} cannot have {bytes} bytes",
+                output.name
+            );
+            return Err(Error::Internal(text));
+        };
+        if let Some(written) = self.written.get_mut(i) {
+            *written = true;
+        }
+        match &mut self.outputs {
+            Outputs::Caller(buffers) => caller_output(
+                &output.name,
+                buffers.get_mut(i).ok_or_else(bad)?,
+                dims,
+                needed,
+            ),
+            Outputs::Owned(buffers) => {
+                let slot = buffers.get_mut(i).ok_or_else(bad)?;
+                let made = slot.insert(OwnedOutput {
+                    data: Buffer::new(needed, "an output")?,
+                    dims: dims.to_vec(),
+                });
+                Ok(made.data.as_ptr())
+            }
+        }
+    }
+
+    /// The error of a failed run-time check.
+    fn failure(&self, check: CheckFailure) -> Error {
+        let CheckFailure { code, site, a, b } = check;
+        let place = usize::try_from(site)
+            .ok()
+            .and_then(|site| self.info.sites.get(site));
+        let detail = match FailCode::ALL.iter().find(|known| **known as i64 == code) {
+            Some(known) => known.describe(a, b),
+            None => format!("failed with code {code} ({a}, {b})"),
+        };
+        Error::Check {
+            site: place.map_or_else(|| format!("check {site}"), |site| site.to_string()),
+            detail,
+        }
+    }
+}
+
+fn caller_output(
+    name: &str,
+    buffer: &mut TensorMut<'_>,
+    dims: &[i64],
+    needed: usize,
+) -> Result<*mut u8> {
+    buffer.dims.copy_from_slice(dims);
+    if buffer.bytes < needed as u64 || (buffer.data.is_null() && needed > 0) {
+        return Err(Error::Buffer {
+            what: "output",
+            name: name.to_string(),
+            shape: format!("{dims:?}"),
+            needed,
+            given: if buffer.data.is_null() {
+                0
+            } else {
+                buffer.bytes
+            },
+        });
+    }
+    Ok(buffer.data)
+}
