@@ -1,1 +1,3 @@
 //! Importers, packaging and the command-line tools.
+
+pub mod tools;

@@ -1,0 +1,166 @@
+//! Reading `ait` operations: attributes by name, operand groups by name.
+
+use crate::{
+    ait::{enums::EnumAttribute, schema},
+    builder::{blocks_of, operands_of, results_of},
+    types::{Blk, Op, Val},
+};
+use melior::{
+    StringRef,
+    ir::{Attribute, AttributeLike},
+};
+use mlir_sys::{
+    mlirArrayAttrGetElement, mlirArrayAttrGetNumElements, mlirAttributeIsAArray, mlirAttributeIsADenseF64Array,
+    mlirAttributeIsADenseI32Array, mlirAttributeIsADenseI64Array, mlirAttributeIsAFloat, mlirAttributeIsAInteger,
+    mlirAttributeIsAString, mlirDenseArrayGetNumElements, mlirDenseF64ArrayGetElement, mlirDenseI32ArrayGetElement,
+    mlirDenseI64ArrayGetElement, mlirFloatAttrGetValueDouble, mlirIntegerAttrGetValueInt, mlirOperationGetAttributeByName,
+    mlirStringAttrGetValue,
+};
+
+/// A read-only view of one operation.
+#[derive(Clone, Copy)]
+pub struct OpView<'c>(pub Op<'c>);
+
+impl<'c> OpView<'c> {
+    /// "ait.gemm"
+    pub fn name(self) -> String {
+        // SAFETY: names live as long as the context.
+        unsafe {
+            let name = mlir_sys::mlirIdentifierStr(mlir_sys::mlirOperationGetName(self.0.to_raw()));
+            StringRef::from_raw(name).as_str().unwrap_or("").to_owned()
+        }
+    }
+
+    /// The attribute of that name, inherent or discardable.
+    pub fn attr(self, name: &str) -> Option<Attribute<'c>> {
+        // SAFETY: a live op; a missing attribute is null.
+        let raw = unsafe { mlirOperationGetAttributeByName(self.0.to_raw(), StringRef::new(name).to_raw()) };
+        // SAFETY: not null.
+        (!raw.ptr.is_null()).then(|| unsafe { Attribute::from_raw(raw) })
+    }
+
+    /// Is the (unit or any other) attribute there?
+    pub fn has(self, name: &str) -> bool {
+        self.attr(name).is_some()
+    }
+
+    /// An integer attribute.
+    pub fn i64(self, name: &str) -> Option<i64> {
+        let attribute = self.attr(name)?.to_raw();
+        // SAFETY: the kind is checked first.
+        unsafe { mlirAttributeIsAInteger(attribute).then(|| mlirIntegerAttrGetValueInt(attribute)) }
+    }
+
+    /// A float attribute.
+    pub fn f64(self, name: &str) -> Option<f64> {
+        let attribute = self.attr(name)?.to_raw();
+        // SAFETY: the kind is checked first.
+        unsafe { mlirAttributeIsAFloat(attribute).then(|| mlirFloatAttrGetValueDouble(attribute)) }
+    }
+
+    /// A string attribute.
+    pub fn string(self, name: &str) -> Option<String> {
+        string_of(self.attr(name)?)
+    }
+
+    /// An `array<i64>` attribute; empty where absent.
+    pub fn i64s(self, name: &str) -> Vec<i64> {
+        let Some(attribute) = self.attr(name) else { return Vec::new() };
+        let raw = attribute.to_raw();
+        // SAFETY: the kind is checked first, indices are below the count.
+        unsafe {
+            if mlirAttributeIsADenseI64Array(raw) {
+                (0..mlirDenseArrayGetNumElements(raw)).map(|i| mlirDenseI64ArrayGetElement(raw, i)).collect()
+            } else if mlirAttributeIsADenseI32Array(raw) {
+                (0..mlirDenseArrayGetNumElements(raw)).map(|i| i64::from(mlirDenseI32ArrayGetElement(raw, i))).collect()
+            } else {
+                Vec::new()
+            }
+        }
+    }
+
+    /// An `array<f64>` attribute; empty where absent.
+    pub fn f64s(self, name: &str) -> Vec<f64> {
+        let Some(attribute) = self.attr(name) else { return Vec::new() };
+        let raw = attribute.to_raw();
+        // SAFETY: the kind is checked first, indices are below the count.
+        unsafe {
+            if !mlirAttributeIsADenseF64Array(raw) {
+                return Vec::new();
+            }
+            (0..mlirDenseArrayGetNumElements(raw)).map(|i| mlirDenseF64ArrayGetElement(raw, i)).collect()
+        }
+    }
+
+    /// An array of strings; empty where absent.
+    pub fn strings(self, name: &str) -> Vec<String> {
+        let Some(attribute) = self.attr(name) else { return Vec::new() };
+        let raw = attribute.to_raw();
+        // SAFETY: the kind is checked first, indices are below the count.
+        unsafe {
+            if !mlirAttributeIsAArray(raw) {
+                return Vec::new();
+            }
+            (0..mlirArrayAttrGetNumElements(raw))
+                .filter_map(|i| string_of(Attribute::from_raw(mlirArrayAttrGetElement(raw, i))))
+                .collect()
+        }
+    }
+
+    /// An enum attribute; None where absent or unknown.
+    pub fn kind<E: EnumAttribute>(self, name: &str) -> Option<E> {
+        E::from_code(self.i64(name)?)
+    }
+
+    /// All operands.
+    pub fn operands(self) -> Vec<Val<'c>> {
+        operands_of(self.0)
+    }
+
+    /// All results.
+    pub fn results(self) -> Vec<Val<'c>> {
+        results_of(self.0)
+    }
+
+    /// The operands of one group of the op's ODS declaration (`gemm`'s "extras"). Panics where the op has no such group: a
+    /// mistake in our code, not in a user's.
+    pub fn group(self, group: &str) -> Vec<Val<'c>> {
+        let name = self.name();
+        let Some(groups) = schema::operand_groups(&name) else { panic!("{name} is not an op of the ait dialect") };
+        let Some(position) = groups.iter().position(|g| g.name == group) else {
+            panic!("{name} has no operand group '{group}'")
+        };
+        let operands = self.operands();
+        let sizes = self.i64s("operandSegmentSizes");
+        let sizes: Vec<usize> = if sizes.len() == groups.len() {
+            sizes.iter().map(|s| usize::try_from(*s).unwrap_or(0)).collect()
+        } else {
+            let fixed = groups.iter().filter(|g| !g.variadic).count();
+            groups.iter().map(|g| if g.variadic { operands.len().saturating_sub(fixed) } else { 1 }).collect()
+        };
+        let start: usize = sizes[..position].iter().sum();
+        operands.into_iter().skip(start).take(sizes[position]).collect()
+    }
+
+    /// The single operand of a group, None where the group is empty.
+    pub fn operand(self, group: &str) -> Option<Val<'c>> {
+        self.group(group).first().copied()
+    }
+
+    /// The block of region `i`, where it has one.
+    pub fn block(self, i: usize) -> Option<Blk<'c>> {
+        blocks_of(self.0, i).first().copied()
+    }
+}
+
+/// The text of a string attribute.
+pub fn string_of(attribute: Attribute<'_>) -> Option<String> {
+    // SAFETY: the kind is checked first; the text lives as long as the context.
+    unsafe {
+        let raw = attribute.to_raw();
+        if !mlirAttributeIsAString(raw) {
+            return None;
+        }
+        StringRef::from_raw(mlirStringAttrGetValue(raw)).as_str().ok().map(str::to_owned)
+    }
+}

@@ -1,0 +1,8 @@
+//! `aitmlir-opt`: MLIR's optimizer driver with the `ait` dialect and every pass of ours.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    aitmlir_passes::register_all();
+    aitmlir_driver::tools::run(aitmlir_dialects::ffi::aitmlirOptMain)
+}
