@@ -1,1 +1,19 @@
-//! Lowering of `ait` to kernels and host programs.
+//! From planned `ait` to machine code.
+//!
+//! * [`cpu`]: kernels for the host CPU, from one `ait` op each to loops and vectors
+//! * [`host`]: the host program, from planned `ait` to calls of the runtime, and the object file
+
+pub mod cpu;
+pub mod host;
+
+use aitmlir_dialects::pass::{PassDecl, register};
+
+/// All passes of this crate, in the order of the reference.
+pub static PASSES: &[&PassDecl] = &[&cpu::LOWER_KERNELS];
+
+/// Registers all passes in MLIR's registry. Call it once a process.
+pub fn register_all() {
+    for pass in PASSES {
+        register(pass);
+    }
+}

@@ -4,5 +4,6 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     aitmlir_passes::register_all();
+    aitmlir_lowering::register_all();
     aitmlir_driver::tools::run(aitmlir_dialects::ffi::aitmlirOptMain)
 }

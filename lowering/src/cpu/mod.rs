@@ -1,0 +1,221 @@
+//! Kernels for the host CPU.
+//!
+//! An outlined kernel is a private `func.func` with the attribute `ait.kernel`, on tensors and index scalars, that holds one `ait` compute op
+//! and a return. Here it becomes a function over buffers with the same operands, then one buffer for each result, then two
+//! indices `lo` and `hi`: the part of the kernel's parallel range that the call is to do. Each op has a row in [`KERNELS`]: how long its
+//! parallel range is, and the code of its body. Buffers have any strides unless their types say otherwise.
+
+mod map;
+
+use aitmlir_dialects::{
+    ait::{OpView, schema},
+    builder::{Builder, block_of, operations_of},
+    diagnostics::emit_op_error,
+    pass::{Failed, PassContext, PassDecl},
+    types::{Op, TypeExt, Val, memref_type},
+};
+use melior::{
+    Context,
+    ir::{
+        BlockLike, Region, Type, ValueLike,
+        attribute::{StringAttribute, TypeAttribute},
+        r#type::FunctionType,
+    },
+};
+
+/// Why a kernel can't be lowered: what is missing, for the user of the op.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unsupported(pub String);
+
+/// How an op becomes a kernel.
+pub struct KernelRow {
+    /// "ait.gemm"
+    pub op: &'static str,
+    /// Emits the length of the parallel range from the buffers' dimensions; called where the host program launches the kernel.
+    pub extent: for<'c> fn(&Kernel<'c>) -> Val<'c>,
+    /// Emits the code for [lo, hi) of that range.
+    pub body: for<'c> fn(&Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported>,
+}
+
+/// Every op that has a kernel, sorted by name.
+pub static KERNELS: &[&KernelRow] = &[&map::ROW];
+
+/// The row of an op.
+pub fn row(op: &str) -> Option<&'static KernelRow> {
+    KERNELS.iter().copied().find(|row| row.op == op)
+}
+
+/// What the code of a kernel is made from: the op on tensors, and the buffers and scalars that stand for its operands and results.
+#[derive(Clone)]
+pub struct Kernel<'c> {
+    /// Where code goes.
+    pub b: Builder<'c>,
+    /// The op: its attributes, regions and tensor types (with the signedness that buffers lack).
+    pub op: OpView<'c>,
+    /// For each operand of the op its buffer (signless elements) or its scalar.
+    pub operands: Vec<Val<'c>>,
+    /// For each result of the op its buffer.
+    pub outs: Vec<Val<'c>>,
+    /// The module, for functions that kernels share.
+    pub module: Op<'c>,
+}
+
+impl<'c> Kernel<'c> {
+    /// The same kernel with code going elsewhere.
+    pub fn at(&self, b: Builder<'c>) -> Self {
+        Self { b, ..self.clone() }
+    }
+
+    /// The buffers or scalars of an operand group, by its ODS name.
+    pub fn group(&self, name: &str) -> Vec<Val<'c>> {
+        let all = self.op.operands();
+        let group = self.op.group(name);
+        let start = schema::operand_groups(&self.op.name())
+            .into_iter()
+            .flatten()
+            .take_while(|g| g.name != name)
+            .map(|g| self.op.group(g.name).len())
+            .sum::<usize>();
+        debug_assert!(start + group.len() <= all.len());
+        self.operands[start..start + group.len()].to_vec()
+    }
+
+    /// The only operand of a group.
+    pub fn operand(&self, name: &str) -> Val<'c> {
+        self.group(name)[0]
+    }
+
+    /// The tensor type of an operand group's first operand: its element type still says whether it is unsigned.
+    pub fn tensor_type(&self, name: &str) -> Type<'c> {
+        self.op.group(name)[0].r#type()
+    }
+
+    /// The tensor type of result `i`.
+    pub fn result_type(&self, i: usize) -> Type<'c> {
+        self.op.results()[i].r#type()
+    }
+
+    /// A function that several kernels of the module share; `make` fills its body the first time the name is asked for.
+    pub fn shared_function(
+        &self,
+        name: &str,
+        arguments: &[Type<'c>],
+        results: &[Type<'c>],
+        make: impl FnOnce(Builder<'c>, &[Val<'c>]),
+    ) {
+        let Some(body) = block_of(self.module, 0) else { return };
+        if operations_of(body).into_iter().any(|op| OpView(op).string("sym_name").as_deref() == Some(name)) {
+            return;
+        }
+        let context = self.b.context();
+        let first = operations_of(body)[0];
+        let b = Builder::before(context, first).with_location(self.b.location());
+        let region = b.region(arguments, |b, args| make(b, args));
+        function(b, name, arguments, results, region);
+    }
+
+    /// Calls a function of the module.
+    pub fn call(&self, name: &str, arguments: &[Val<'c>], results: &[Type<'c>]) -> Vec<Val<'c>> {
+        let callee = melior::ir::attribute::FlatSymbolRefAttribute::new(self.b.context(), name).into();
+        aitmlir_dialects::builder::results_of(self.b.op("func.call", arguments, results, &[("callee", callee)], vec![]))
+    }
+}
+
+/// Inserts a private function; the region has the arguments and ends in a return.
+pub fn function<'c>(b: Builder<'c>, name: &str, arguments: &[Type<'c>], results: &[Type<'c>], region: Region<'c>) -> Op<'c> {
+    let context = b.context();
+    let r#type = FunctionType::new(context, arguments, results);
+    let attributes = [
+        ("sym_name", StringAttribute::new(context, name).into()),
+        ("sym_visibility", StringAttribute::new(context, "private").into()),
+        ("function_type", TypeAttribute::new(r#type.into()).into()),
+    ];
+    b.op("func.func", &[], &[], &attributes, vec![region])
+}
+
+/// The buffer type that stands for a tensor where nothing else is known: row-major, signless.
+pub fn buffer_type(tensor: Type<'_>) -> Type<'_> {
+    memref_type(&tensor.shape(), tensor.element_type().signless())
+}
+
+/// The compute op of a kernel function on tensors: the first of its block.
+pub fn kernel_op<'c>(kernel: Op<'c>) -> Option<OpView<'c>> {
+    operations_of(block_of(kernel, 0)?)
+        .into_iter()
+        .map(OpView)
+        .find(|op| schema::schema(&op.name()).is_some_and(|s| s.compute))
+}
+
+/// Emits the function `name` that does the work of the tensor kernel `kernel` on buffers and scalars of types `arguments` (operands of the kernel function, then one buffer for each
+/// result). The kernel function's arguments are exactly its op's operands, in order.
+pub fn lower_kernel<'c>(
+    context: &'c Context,
+    module: Op<'c>,
+    kernel: Op<'c>,
+    name: &str,
+    arguments: &[Type<'c>],
+) -> Result<Op<'c>, Failed> {
+    let fail = |message: &str| {
+        emit_op_error(kernel, message);
+        Failed
+    };
+    let op = kernel_op(kernel).ok_or_else(|| fail("holds no ait compute op"))?;
+    let row = row(&op.name()).ok_or_else(|| {
+        emit_op_error(op.0, "has no kernel for the cpu target");
+        Failed
+    })?;
+    let index = aitmlir_dialects::types::Types::index_type(context);
+    let types: Vec<_> = arguments.iter().copied().chain([index, index]).collect();
+    let results = op.results().len();
+    let b = Builder::before(context, kernel).with_location(aitmlir_dialects::diagnostics::location_of(op.0));
+    let mut status = Ok(());
+    let region = b.region(&types, |b, args| {
+        let operands = args[..args.len() - 2 - results].to_vec();
+        let outs = args[args.len() - 2 - results..args.len() - 2].to_vec();
+        let k = Kernel { b, op, operands, outs, module };
+        status = (row.body)(&k, args[args.len() - 2], args[args.len() - 1]);
+        b.op("func.return", &[], &[], &[], vec![]);
+    });
+    let lowered = function(b, name, &types, &[], region);
+    status.map_err(|error| {
+        emit_op_error(op.0, &error.to_string());
+        Failed
+    })?;
+    Ok(lowered)
+}
+
+/// Lowers every kernel function of a module on row-major buffers.
+pub static LOWER_KERNELS: PassDecl = PassDecl {
+    name: "ait-lower-kernels-cpu",
+    anchor: "builtin.module",
+    summary: "Turn outlined kernels on tensors into CPU loops over row-major buffers",
+    description: "Every function with the attribute `ait.kernel` is replaced by a function of the same name over buffers: its \
+        operands, one buffer for each result, and the part `[lo, hi)` of its parallel range. Used to look at and test single \
+        kernels; the compiler lowers a kernel for the buffer layouts of its launches.",
+    options: &[],
+    run: lower_kernels,
+};
+
+fn lower_kernels<'c>(pass: &PassContext<'c>) -> Result<(), Failed> {
+    let Some(body) = block_of(pass.op, 0) else { return Ok(()) };
+    for kernel in operations_of(body) {
+        let view = OpView(kernel);
+        if view.name() != "func.func" || !view.has("ait.kernel") {
+            continue;
+        }
+        let name = view.string("sym_name").unwrap_or_default();
+        let Some(block) = block_of(kernel, 0) else { continue };
+        let mut arguments: Vec<_> = (0..block.argument_count())
+            .filter_map(|i| block.argument(i).ok())
+            .map(|a| if a.r#type().is_tensor() { buffer_type(a.r#type()) } else { a.r#type() })
+            .collect();
+        if let Some(op) = kernel_op(kernel) {
+            arguments.extend(op.results().iter().map(|r| buffer_type(r.r#type())));
+        }
+        lower_kernel(pass.context, pass.op, kernel, &name, &arguments)?;
+        aitmlir_dialects::builder::erase(kernel);
+    }
+    Ok(())
+}
+
