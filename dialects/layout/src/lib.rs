@@ -1,1 +1,44 @@
-//! The CuTe layout algebra.
+#![doc = include_str!("../README.md")]
+
+mod basis;
+mod coalesce;
+mod complement;
+mod compose;
+mod composed;
+mod coord;
+mod divide;
+mod error;
+mod int;
+mod int_tuple;
+mod inverse;
+mod layout;
+mod order;
+mod parse;
+mod partition;
+mod poly;
+mod print;
+mod product;
+mod range;
+mod recast;
+pub mod svg;
+mod swizzle;
+mod symbol;
+mod tile;
+mod tuple;
+
+pub use basis::{Stride, coprofile};
+pub use composed::{ComposedLayout, Inner, InverseMap};
+pub use coord::{Coord, Slot, crd2idx, idx2crd, increment_coord};
+pub use error::{Cause, Error, Path, Result};
+pub use int::{Int, Symbolic};
+pub use int_tuple::IntTuple;
+pub use layout::{Layout, Mode};
+pub use parse::{Notation, Parser, Symbols};
+pub use partition::{Piece, ThreadValue, project};
+pub use poly::Function;
+pub use product::domain_distribute;
+pub use recast::{max_common_layout, max_common_vector};
+pub use swizzle::Swizzle;
+pub use symbol::{Facts, Symbol};
+pub use tile::Tile;
+pub use tuple::Tuple;
