@@ -1,0 +1,34 @@
+//! Packaging: what is written, that it is the same each time, and that nothing is left where it fails.
+
+use aitmlir_driver::package::{Package, WeightsPlace, package};
+
+use crate::affine::{at, info, make, program};
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    let (a, b) = (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
+    let first = make(&at(&a, "one.so"), "affine", 2.0, WeightsPlace::Embed);
+    let second = make(&at(&b, "two.so"), "affine", 2.0, WeightsPlace::Embed);
+    let read = |path| std::fs::read(path).expect("file");
+    assert!(read(&first.library) == read(&second.library));
+    assert_eq!(read(&first.header), read(&second.header));
+    let library = read(&first.library);
+    let path = a.path().to_str().expect("path").as_bytes();
+    assert!(!library.windows(path.len()).any(|window| window == path));
+}
+
+#[test]
+fn a_failure_leaves_nothing() {
+    let dir = tempfile::tempdir().expect("folder");
+    let output = at(&dir, "m.so");
+    let error = package(Package {
+        program: program(),
+        info: info("m"),
+        constants: &[&[0; 16], &[0; 12], &[]],
+        weights: WeightsPlace::File,
+        output: &output,
+    })
+    .expect_err("bias has 12 bytes");
+    assert!(error.to_string().contains("'bias'"), "{error}");
+    assert_eq!(std::fs::read_dir(dir.path()).expect("folder").count(), 0);
+}
