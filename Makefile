@@ -1,0 +1,46 @@
+# The commands of this project. `make help` lists them; PROFILE=dev makes the measurements use a debug build.
+PROFILE ?= release
+JOBS ?= $(shell nproc)
+PYTHON := PYTHONPATH=test target/venv/bin/python -W error::SyntaxWarning
+export AITMLIR_BIN := target/$(if $(filter dev,$(PROFILE)),debug,release)
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test lint docs conformance real-models bad-input
+
+help: ## List the commands
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
+
+build: ## Build the tools into target/release (PROFILE=dev: target/debug)
+	@scripts/setup build
+	cargo build --workspace --bins --profile $(PROFILE)
+
+demo: ## Compile a real model for this machine's CPU and run it on files of this repository
+	@scripts/setup demo
+	cargo build -p aitmlir-driver --bins --profile $(PROFILE)
+	examples/magika/run
+
+test: ## All that CI runs: format, lints, unit and FileCheck tests, docs, conformance
+	@scripts/setup test
+	@scripts/test
+
+lint: ## Format check and clippy
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+docs: ## Write the generated references in docs/ again
+	@scripts/docs
+
+conformance: ## The official ONNX backend suite (ARGS="--filter=test_conv", ARGS=--bless)
+	@scripts/setup test
+	cargo build -p aitmlir-driver --bins --profile $(PROFILE)
+	@$(PYTHON) -m conformance -j $(JOBS) $(ARGS)
+
+real-models: ## Real models against ONNX Runtime: numbers and time (ARGS="--filter=magika")
+	@scripts/setup models
+	cargo build -p aitmlir-driver --bins --profile $(PROFILE)
+	@$(PYTHON) -m models $(ARGS)
+
+bad-input: ## Damaged files, wrong tensors, full disks: each must end in one clear error
+	@scripts/setup demo
+	cargo build -p aitmlir-driver --bins --profile $(PROFILE)
+	@$(PYTHON) -m bad_input -j $(JOBS) $(ARGS)

@@ -1,0 +1,122 @@
+"""Runs the ONNX backend suite and compares the outcomes with expected.txt.
+
+usage: python -m conformance [--filter REGEX] [--kind KIND] [-j N] [--list] [--bless] [-v] [--keep]
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from functools import partial
+
+# One case is one core's work: NumPy's threads would only get into each other's way.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from harness import report, tools  # noqa: E402
+
+from . import expected  # noqa: E402
+from .cases import KINDS, Case, load_cases  # noqa: E402
+from .execute import Result, execute  # noqa: E402
+from .outcome import OUTCOMES, PASS  # noqa: E402
+
+PROGRESS_EVERY = 250
+REASONS_SHOWN = 60
+
+
+def main() -> int:
+    options = _options()
+    cases = [case for case in load_cases() if _selected(case, options)]
+    if options.list:
+        print("\n".join(f"{case.id}  {case.operator}" for case in cases))
+        return 0
+    if not cases:
+        print("error: no case matches", file=sys.stderr)
+        return 2
+    tools.require("aitmlir-compile")
+    results = list(_run(cases, options))
+    if options.verbose:
+        for result in results:
+            print(f"{result.case}: {result.outcome.outcome} {result.outcome.reason}\n{result.outcome.detail}".rstrip())
+    print(_tables(results))
+    if options.filter is None and options.kind is None:
+        report.write_json("conformance.json", {"target": "cpu", "kinds": _by_kind(results)})
+        report.write_json("conformance-cases.json", [asdict(result) for result in results])
+    if options.bless:
+        expected.bless(results)
+    return _verdict(results)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="conformance", description=__doc__.splitlines()[0])
+    parser.add_argument("--filter", metavar="REGEX", help="only cases whose kind/name matches")
+    parser.add_argument("--kind", choices=KINDS, help="only one kind")
+    parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N", help="cases at a time")
+    parser.add_argument("--list", action="store_true", help="list the cases and their operators")
+    parser.add_argument("--bless", action="store_true", help="make these outcomes the expected ones")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print the detail of each case")
+    parser.add_argument("--keep", action="store_true", help="keep the libraries in target/conformance-work")
+    return parser.parse_args()
+
+
+def _selected(case: Case, options: argparse.Namespace) -> bool:
+    if options.kind is not None and case.kind != options.kind:
+        return False
+    return options.filter is None or re.search(options.filter, case.id) is not None
+
+
+def _run(cases: Sequence[Case], options: argparse.Namespace) -> Iterable[Result]:
+    # Forked workers have NumPy and onnx loaded already; each case runs in a fork of its own again.
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(options.j, mp_context=context) as pool:
+        done = pool.map(partial(execute, keep=options.keep), cases)
+        for number, result in enumerate(done, start=1):
+            if number % PROGRESS_EVERY == 0:
+                print(f"{number} of {len(cases)} cases", flush=True)
+            yield result
+
+
+def _by_kind(results: Sequence[Result]) -> dict[str, dict[str, int]]:
+    kinds: dict[str, dict[str, int]] = {}
+    for kind in KINDS:
+        counts = Counter(result.outcome.outcome for result in results if result.case.startswith(f"{kind}/"))
+        if counts:
+            kinds[kind] = {"total": counts.total(), **{outcome: counts[outcome] for outcome in OUTCOMES}}
+    return kinds
+
+
+def _tables(results: Sequence[Result]) -> str:
+    kinds = [[kind, *counts.values()] for kind, counts in _by_kind(results).items()]
+    operators: dict[str, Counter[str]] = defaultdict(Counter)
+    for result in results:
+        operators[result.operator][result.outcome.outcome] += 1
+    failing = [
+        [name, counts.total(), *(counts[outcome] for outcome in OUTCOMES)]
+        for name, counts in sorted(operators.items())
+        if counts[PASS] < counts.total()
+    ]
+    reasons = Counter((r.outcome.outcome, r.outcome.reason) for r in results if r.outcome.outcome != PASS)
+    grouped = [[count, outcome, reason] for (outcome, reason), count in reasons.most_common(REASONS_SHOWN)]
+    parts = [report.table(["kind", "total", *OUTCOMES], kinds)]
+    if failing:
+        parts.append("Operators with cases that do not pass\n" + report.table(["operator", "total", *OUTCOMES], failing))
+        parts.append("Reasons, most frequent first\n" + report.table(["cases", "outcome", "reason"], grouped))
+    return "\n\n" + "\n\n".join(reversed(parts)) + "\n"
+
+
+def _verdict(results: Sequence[Result]) -> int:
+    changes = expected.changes(results)
+    for change in changes:
+        print(change)
+    print(f"conformance, cases with the expected outcome: {len(results) - len(changes)} passed, {len(changes)} failed")
+    return 1 if changes else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

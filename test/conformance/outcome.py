@@ -1,0 +1,33 @@
+"""What can become of a case, and the short reason that cases are grouped by."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+PASS = "pass"
+WRONG = "wrong"
+COMPILE_ERROR = "compile_error"
+RUN_ERROR = "run_error"
+CRASH = "crash"
+OUTCOMES = (PASS, WRONG, COMPILE_ERROR, RUN_ERROR, CRASH)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An outcome with a reason to group by (stable between versions) and all the detail there is."""
+
+    outcome: str
+    reason: str = ""
+    detail: str = ""
+
+
+def reason_of(text: str) -> str:
+    """A message without what differs between two models with the same cause: names, numbers, shapes, places."""
+    text = text.splitlines()[0] if text else "no message"
+    text = re.sub(r"^\S+\.onnx:\s*", "", text)
+    text = re.sub(r"""(["'`])[^"'`]*\1""", "_", text)
+    text = re.sub(r"\[[^\]]*\]|\([^)]*\)|<[^>]*>", "", text)
+    text = re.sub(r"%?\b\d[\w.]*", "N", text)
+    words = re.sub(r"[^A-Za-z0-9_.:]+", "-", text).strip("-._:")
+    return words[:80]
