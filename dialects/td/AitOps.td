@@ -632,4 +632,14 @@ def Ait_BufferOutputOp : Ait_Op<"buffer.output"> {
   let assemblyFormat = "$index (`dims` `(` $dims^ `)`)? attr-dict `:` type($result)";
 }
 
+def Ait_BufferReshapeOp : Ait_Op<"buffer.reshape", [Pure]> {
+  let summary = "The same row-major bytes under another shape";
+  let description = [{
+    C1: both buffers are row-major and have one element type. C2: one `dims` index for each `?` of the result.
+  }];
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$dims);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$source (`dims` `(` $dims^ `)`)? attr-dict `:` type($source) `to` type($result)";
+}
+
 #endif

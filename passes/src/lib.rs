@@ -1,9 +1,12 @@
-//! Every `ait`-to-`ait` rewrite: one file a pass, one registry.
+//! Every `ait`-to-`ait` rewrite: one file (or folder) a pass, one registry.
+
+pub mod outline;
+pub mod plan;
 
 use aitmlir_dialects::pass::{PassDecl, register};
 
 /// All passes of this crate, in the order of the reference.
-pub static PASSES: &[&PassDecl] = &[];
+pub static PASSES: &[&PassDecl] = &[&outline::OUTLINE_KERNELS, &plan::PLAN_MEMORY];
 
 /// Registers all passes in MLIR's registry. Call it once a process.
 pub fn register_all() {

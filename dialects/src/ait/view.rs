@@ -2,8 +2,8 @@
 
 use crate::{
     ait::{enums::EnumAttribute, schema},
-    builder::{blocks_of, operands_of, results_of},
-    types::{Blk, Op, Val},
+    builder::{Builder, blocks_of, operands_of, results_of},
+    types::{Blk, DYNAMIC, Op, Val},
 };
 use melior::{
     StringRef,
@@ -162,5 +162,25 @@ pub fn string_of(attribute: Attribute<'_>) -> Option<String> {
             return None;
         }
         StringRef::from_raw(mlirStringAttrGetValue(raw)).as_str().ok().map(str::to_owned)
+    }
+}
+
+/// A list that mixes constants (in the attribute `constants`) with index operands (where it holds the dynamic marker), as values.
+pub fn mixed<'c>(b: Builder<'c>, op: OpView<'c>, group: &str, constants: &str) -> Vec<Val<'c>> {
+    let mut dynamic = op.group(group).into_iter();
+    op.i64s(constants)
+        .into_iter()
+        .filter_map(|c| if c == DYNAMIC { dynamic.next() } else { Some(b.index(c)) })
+        .collect()
+}
+
+/// The name in a `#ait.weights` attribute.
+pub fn weights_name(attribute: Attribute<'_>) -> Option<String> {
+    // SAFETY: the kind is checked first; the text lives as long as the context.
+    unsafe {
+        if !crate::ffi::aitmlirAttrIsWeights(attribute.to_raw()) {
+            return None;
+        }
+        StringRef::from_raw(crate::ffi::aitmlirWeightsAttrGetName(attribute.to_raw())).as_str().ok().map(str::to_owned)
     }
 }

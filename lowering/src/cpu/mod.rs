@@ -6,6 +6,7 @@
 //! parallel range is, and the code of its body. Buffers have any strides unless their types say otherwise.
 
 mod map;
+pub mod target;
 
 use aitmlir_dialects::{
     ait::{OpView, schema},

@@ -1,1 +1,9 @@
-//! The host program.
+//! The host program: planned `ait` to calls of the runtime and of lowered kernels, and from there to an object file.
+//!
+//! * [`program`]: the pass `ait-lower-host-cpu`
+//! * [`memory`]: buffers from pointers
+//! * [`codegen`]: MLIR's llvm dialect to an object file, through LLVM
+
+pub mod codegen;
+pub mod memory;
+pub mod program;

@@ -1,0 +1,93 @@
+//! Buffers made from pointers, and calls of runtime functions.
+
+use aitmlir_dialects::{
+    builder::{Builder, block_of, operations_of, result_of},
+    types::{Op, TypeExt, Types, Val},
+};
+use aitmlir_dialects::ait::OpView;
+use melior::ir::{
+    Region, Type, ValueLike,
+    attribute::{FlatSymbolRefAttribute, StringAttribute, TypeAttribute},
+    r#type::FunctionType,
+};
+
+/// `!llvm.ptr`
+pub fn pointer_type<'c>(b: Builder<'c>) -> Type<'c> {
+    melior::dialect::llvm::r#type::pointer(b.context(), 0)
+}
+
+/// A row-major buffer of type `buffer` at `pointer`; `dims` holds one index for each `?` of its shape.
+pub fn buffer_at<'c>(b: Builder<'c>, pointer: Val<'c>, buffer: Type<'c>, dims: &[Val<'c>]) -> Val<'c> {
+    let shape = buffer.shape();
+    let rank = shape.len();
+    let i64_type = b.context().int_type(64);
+    let text = if rank == 0 {
+        "!llvm.struct<(ptr, ptr, i64)>".to_owned()
+    } else {
+        format!("!llvm.struct<(ptr, ptr, i64, array<{rank} x i64>, array<{rank} x i64>)>")
+    };
+    let Some(descriptor_type) = Type::parse(b.context(), &text) else { panic!("{text} is a type of the llvm dialect") };
+    let mut dynamic = dims.iter().copied();
+    let sizes: Vec<_> = shape
+        .iter()
+        .map(|s| if *s >= 0 { Some(b.index(*s)) } else { dynamic.next() })
+        .map(|s| s.unwrap_or_else(|| b.index(0)))
+        .collect();
+    let mut strides = vec![b.index(1); rank];
+    for d in (0..rank.saturating_sub(1)).rev() {
+        strides[d] = b.muli(strides[d + 1], sizes[d + 1]);
+    }
+    let mut descriptor = b.op1("llvm.mlir.poison", &[], descriptor_type, &[]);
+    let mut insert = |value: Val<'c>, position: &[i64]| {
+        descriptor =
+            b.op1("llvm.insertvalue", &[descriptor, value], descriptor_type, &[("position", b.i64s_attr(position))]);
+    };
+    insert(pointer, &[0]);
+    insert(pointer, &[1]);
+    insert(b.op1("llvm.mlir.constant", &[], i64_type, &[("value", b.i64_attr(0))]), &[2]);
+    for d in 0..rank {
+        insert(b.index_cast(sizes[d], i64_type), &[3, d as i64]);
+        insert(b.index_cast(strides[d], i64_type), &[4, d as i64]);
+    }
+    b.op1("builtin.unrealized_conversion_cast", &[descriptor], buffer, &[])
+}
+
+/// The pointer to the first element of a buffer without offset.
+pub fn pointer_of<'c>(b: Builder<'c>, buffer: Val<'c>) -> Val<'c> {
+    let address = b.op1("memref.extract_aligned_pointer_as_index", &[buffer], b.context().index_type(), &[]);
+    let address = b.index_cast(address, b.context().int_type(64));
+    b.op1("llvm.inttoptr", &[address], pointer_type(b), &[])
+}
+
+/// Calls a C function of the runtime, which is declared in the module the first time.
+pub fn call_runtime<'c>(
+    b: Builder<'c>,
+    module: Op<'c>,
+    name: &str,
+    arguments: &[Val<'c>],
+    result: Option<Type<'c>>,
+) -> Option<Val<'c>> {
+    let types: Vec<_> = arguments.iter().map(|a| a.r#type()).collect();
+    let results: Vec<_> = result.into_iter().collect();
+    declare(b, module, name, &types, &results);
+    let callee = FlatSymbolRefAttribute::new(b.context(), name).into();
+    let call = b.op("func.call", arguments, &results, &[("callee", callee)], vec![]);
+    result.map(|_| result_of(call, 0))
+}
+
+fn declare<'c>(b: Builder<'c>, module: Op<'c>, name: &str, arguments: &[Type<'c>], results: &[Type<'c>]) {
+    let Some(body) = block_of(module, 0) else { return };
+    let ops = operations_of(body);
+    if ops.iter().any(|op| OpView(*op).string("sym_name").as_deref() == Some(name)) {
+        return;
+    }
+    let Some(first) = ops.first() else { return };
+    let context = b.context();
+    let r#type = FunctionType::new(context, arguments, results);
+    let attributes = [
+        ("sym_name", StringAttribute::new(context, name).into()),
+        ("sym_visibility", StringAttribute::new(context, "private").into()),
+        ("function_type", TypeAttribute::new(r#type.into()).into()),
+    ];
+    Builder::before(context, *first).op("func.func", &[], &[], &attributes, vec![Region::new()]);
+}

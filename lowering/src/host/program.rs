@@ -1,0 +1,259 @@
+//! `ait-lower-host-cpu`: see [`LOWER_HOST`].
+
+use super::memory::{buffer_at, call_runtime, pointer_of, pointer_type};
+use crate::cpu::{self, Kernel};
+use aitmlir_dialects::{
+    ait::OpView,
+    builder::{Builder, block_arguments, block_of, blocks_of, erase, operations_of, replace_uses, result_of},
+    diagnostics::emit_op_error,
+    pass::{Failed, PassContext, PassDecl},
+    types::{Blk, Op, TypeExt, Types, Val},
+};
+use melior::ir::{
+    Attribute, AttributeLike, Location, Operation, Type, ValueLike,
+    attribute::{ArrayAttribute, FlatSymbolRefAttribute, StringAttribute, TypeAttribute},
+    operation::OperationLike,
+    r#type::FunctionType,
+};
+use std::collections::HashMap;
+
+/// The declaration of the pass.
+pub static LOWER_HOST: PassDecl = PassDecl {
+    name: "ait-lower-host-cpu",
+    anchor: "builtin.module",
+    summary: "Turn planned functions into runtime calls and CPU kernels",
+    description: "Each public function `f` on buffers becomes `aitmlir_program_f(run)`, which asks the runtime for inputs, outputs, constants and the arena. Each \
+        launched kernel is lowered for the buffer types of its launch. The module gets `ait.constants`, the names of the constants in the order of the numbers by which the \
+        program asks for them.",
+    options: &[],
+    run,
+};
+
+fn run<'c>(pass: &PassContext<'c>) -> Result<(), Failed> {
+    let Some(module) = block_of(pass.op, 0) else { return Ok(()) };
+    let functions: Vec<_> = operations_of(module).into_iter().filter(|op| OpView(*op).name() == "func.func").collect();
+    let (kernels, programs): (Vec<_>, Vec<_>) = functions.into_iter().partition(|f| OpView(*f).has("ait.kernel"));
+    let by_name: HashMap<String, Op<'c>> =
+        kernels.iter().map(|k| (OpView(*k).string("sym_name").unwrap_or_default(), *k)).collect();
+    let mut lowering = Lowering { pass, by_name, lowered: HashMap::new(), constants: Vec::new() };
+    for function in programs {
+        if OpView(function).string("sym_visibility").as_deref() != Some("private") {
+            lowering.program(function)?;
+        }
+    }
+    for kernel in kernels {
+        erase(kernel);
+    }
+    let context = pass.context;
+    let names: Vec<Attribute<'c>> =
+        lowering.constants.iter().map(|name| StringAttribute::new(context, name).into()).collect();
+    let names: Attribute<'c> = ArrayAttribute::new(context, &names).into();
+    // SAFETY: a live op; the attribute is of its context.
+    unsafe {
+        mlir_sys::mlirOperationSetAttributeByName(
+            pass.op.to_raw(),
+            melior::StringRef::new("ait.constants").to_raw(),
+            names.to_raw(),
+        );
+    }
+    Ok(())
+}
+
+struct Lowering<'p, 'c> {
+    pass: &'p PassContext<'c>,
+    by_name: HashMap<String, Op<'c>>,
+    /// Kernel and argument types to the lowered function.
+    lowered: HashMap<String, String>,
+    constants: Vec<String>,
+}
+
+impl<'c> Lowering<'_, 'c> {
+    fn program(&mut self, function: Op<'c>) -> Result<(), Failed> {
+        let context = self.pass.context;
+        let Some(old) = block_of(function, 0) else { return Ok(()) };
+        let name = format!("aitmlir_program_{}", OpView(function).string("sym_name").unwrap_or_default());
+        let b = Builder::before(context, function).with_location(Location::unknown(context));
+        let pointer = pointer_type(b);
+        let mut body = None;
+        let region = b.region(&[pointer], |b, args| {
+            for (i, argument) in block_arguments(old).into_iter().enumerate() {
+                let input = self.input(b, args[0], i, argument.r#type());
+                replace_uses(argument, input);
+            }
+            for op in operations_of(old) {
+                // SAFETY: the op leaves its block and is owned by the new one.
+                unsafe { mlir_sys::mlirOperationRemoveFromParent(op.to_raw()) };
+                // SAFETY: detached above.
+                b.insert(unsafe { Operation::from_raw(op.to_raw()) });
+            }
+            body = Some((b.block(), args[0]));
+        });
+        let r#type = FunctionType::new(context, &[pointer], &[]);
+        let attributes = [
+            ("sym_name", StringAttribute::new(context, &name).into()),
+            ("function_type", TypeAttribute::new(r#type.into()).into()),
+        ];
+        b.op("func.func", &[], &[], &attributes, vec![region]);
+        erase(function);
+        match body {
+            Some((block, run)) => self.block(block, block, run),
+            None => Ok(()),
+        }
+    }
+
+    fn number(&self, b: Builder<'c>, value: i64) -> Val<'c> {
+        b.int(b.context().int_type(64), value)
+    }
+
+    fn input(&self, b: Builder<'c>, run: Val<'c>, i: usize, r#type: Type<'c>) -> Val<'c> {
+        let i64_type = b.context().int_type(64);
+        let number = self.number(b, i as i64);
+        let runtime = |name, args: &[Val<'c>], result| call_runtime(b, self.pass.op, name, args, Some(result));
+        let dims: Vec<_> = (0..r#type.shape().len())
+            .filter(|d| r#type.shape()[*d] < 0)
+            .filter_map(|d| runtime("aitmlir_rt_input_dim", &[run, number, self.number(b, d as i64)], i64_type))
+            .map(|dim| b.index_cast(dim, b.context().index_type()))
+            .collect();
+        match runtime("aitmlir_rt_input", &[run, number], pointer_type(b)) {
+            Some(pointer) => buffer_at(b, pointer, r#type, &dims),
+            None => run,
+        }
+    }
+
+    fn block(&mut self, entry: Blk<'c>, block: Blk<'c>, run: Val<'c>) -> Result<(), Failed> {
+        for op in operations_of(block) {
+            for region in 0..op.region_count() {
+                for nested in blocks_of(op, region) {
+                    self.block(entry, nested, run)?;
+                }
+            }
+            self.op(entry, op, run)?;
+        }
+        Ok(())
+    }
+
+    fn op(&mut self, entry: Blk<'c>, op: Op<'c>, run: Val<'c>) -> Result<(), Failed> {
+        let view = OpView(op);
+        let b = Builder::before(self.pass.context, op);
+        let replacement = match view.name().as_str() {
+            "ait.launch" => {
+                self.launch(op, b)?;
+                erase(op);
+                return Ok(());
+            }
+            "ait.buffer.arena" => {
+                let bytes = b.index_cast(view.operands()[0], b.context().int_type(64));
+                self.from_runtime(b, "aitmlir_rt_arena", &[run, bytes], op, &view.operands()[..1])
+            }
+            "ait.buffer.alloc" => {
+                let bytes = self.bytes(b, view.results()[0].r#type(), &view.group("dims"));
+                self.from_runtime(b, "aitmlir_rt_alloc", &[run, bytes], op, &view.group("dims"))
+            }
+            "ait.buffer.constant" => {
+                let number = self.constant(&view.string("name").unwrap_or_default());
+                self.from_runtime(b, "aitmlir_rt_constant", &[run, self.number(b, number)], op, &[])
+            }
+            "ait.buffer.output" => self.output(entry, b, op, run),
+            "ait.buffer.reshape" => {
+                let source = pointer_of(b, view.operands()[0]);
+                Some(buffer_at(b, source, view.results()[0].r#type(), &view.group("dims")))
+            }
+            _ => return Ok(()),
+        };
+        if let Some(replacement) = replacement {
+            replace_uses(result_of(op, 0), replacement);
+        }
+        erase(op);
+        Ok(())
+    }
+
+    fn from_runtime(&self, b: Builder<'c>, name: &str, arguments: &[Val<'c>], op: Op<'c>, dims: &[Val<'c>]) -> Option<Val<'c>> {
+        let pointer = call_runtime(b, self.pass.op, name, arguments, Some(pointer_type(b)))?;
+        Some(buffer_at(b, pointer, result_of(op, 0).r#type(), dims))
+    }
+
+    /// The size of a buffer in bytes, as an i64.
+    fn bytes(&self, b: Builder<'c>, r#type: Type<'c>, dims: &[Val<'c>]) -> Val<'c> {
+        let known = r#type.shape().iter().filter(|s| **s >= 0).product::<i64>() * r#type.element_type().bytes();
+        let bytes = dims.iter().fold(b.index(known), |product, dim| b.muli(product, *dim));
+        b.index_cast(bytes, b.context().int_type(64))
+    }
+
+    /// The number of a constant; the next one for a new name.
+    fn constant(&mut self, name: &str) -> i64 {
+        match self.constants.iter().position(|n| n == name) {
+            Some(i) => i as i64,
+            None => {
+                self.constants.push(name.to_owned());
+                self.constants.len() as i64 - 1
+            }
+        }
+    }
+
+    fn output(&self, entry: Blk<'c>, b: Builder<'c>, op: Op<'c>, run: Val<'c>) -> Option<Val<'c>> {
+        let view = OpView(op);
+        let r#type = view.results()[0].r#type();
+        let (i64_type, pointer) = (b.context().int_type(64), pointer_type(b));
+        let dims = view.group("dims");
+        // Stack space is reserved once, in the entry block: an output in a loop must not grow the stack.
+        let start = Builder::before(b.context(), *operations_of(entry).first()?);
+        let count = self.number(start, (r#type.shape().len() as i64).max(1));
+        let slots = start.op1(
+            "llvm.alloca",
+            &[count],
+            pointer,
+            &[("elem_type", TypeAttribute::new(i64_type).into())],
+        );
+        let mut dynamic = dims.iter().copied();
+        for (d, size) in r#type.shape().into_iter().enumerate() {
+            let size = if size >= 0 { Some(b.index(size)) } else { dynamic.next() }?;
+            let slot = b.op1(
+                "llvm.getelementptr",
+                &[slots],
+                pointer,
+                &[
+                    ("rawConstantIndices", b.i32s_attr(&[d as i32])),
+                    ("elem_type", TypeAttribute::new(i64_type).into()),
+                ],
+            );
+            b.op("llvm.store", &[b.index_cast(size, i64_type), slot], &[], &[], vec![]);
+        }
+        let bytes = self.bytes(b, r#type, &dims);
+        let number = self.number(b, view.i64("index")?);
+        self.from_runtime(b, "aitmlir_rt_output", &[run, number, slots, bytes], op, &dims)
+    }
+
+    /// Calls the lowered kernel for all of its parallel range.
+    fn launch(&mut self, op: Op<'c>, b: Builder<'c>) -> Result<(), Failed> {
+        let view = OpView(op);
+        let text = view.attr("callee").map(|a| a.to_string()).unwrap_or_default();
+        let callee = text.trim_start_matches('@').trim_matches('"').to_owned();
+        let Some(kernel) = self.by_name.get(&callee).copied() else {
+            emit_op_error(op, &format!("launches '{callee}', which is no kernel of the module"));
+            return Err(Failed);
+        };
+        let (inputs, outs) = (view.group("inputs"), view.group("outs"));
+        let arguments: Vec<_> = inputs.iter().chain(&outs).copied().collect();
+        let types: Vec<_> = arguments.iter().map(|a| a.r#type()).collect();
+        let name = self.lowered_kernel(kernel, &callee, &types)?;
+        let Some(compute) = cpu::kernel_op(kernel) else { return Err(Failed) };
+        let Some(row) = cpu::row(&compute.name()) else { return Err(Failed) };
+        let extent = (row.extent)(&Kernel { b, op: compute, operands: inputs, outs, module: self.pass.op });
+        let zero = b.index(0);
+        let arguments: Vec<_> = arguments.into_iter().chain([zero, extent]).collect();
+        let symbol = FlatSymbolRefAttribute::new(b.context(), &name).into();
+        b.op("func.call", &arguments, &[], &[("callee", symbol), ("ait.parallel", b.unit_attr())], vec![]);
+        Ok(())
+    }
+
+    fn lowered_kernel(&mut self, kernel: Op<'c>, callee: &str, types: &[Type<'c>]) -> Result<String, Failed> {
+        let key = types.iter().fold(callee.to_owned(), |text, t| format!("{text} {t}"));
+        if let Some(name) = self.lowered.get(&key) {
+            return Ok(name.clone());
+        }
+        let name = format!("kernel_{}_{}", self.lowered.len(), callee.trim_start_matches('k'));
+        cpu::lower_kernel(self.pass.context, self.pass.op, kernel, &name, types)?;
+        self.lowered.insert(key, name.clone());
+        Ok(name)
+    }
+}
