@@ -49,7 +49,7 @@ def _report(verdicts: list[Verdict], verbose: bool) -> int:
     }
     report.write_json("bad-input.json", counts)
     print("\n" + report.table(list(counts), [list(counts.values())]))
-    print("accepted: damage that left a valid model; its library loads and runs or refuses, and it is not counted as tried")
+    print("accepted: damage that left a valid model, whose library runs or refuses to; not counted as tried")
     print(f"{len(good)} passed, {len(tried) - len(good)} failed")
     return 0 if len(good) == len(tried) else 1
 

@@ -13,7 +13,6 @@ from functools import partial
 
 import numpy as np
 import onnx
-
 from harness import tools
 from harness.abi import Model
 from harness.isolate import Crash, isolated
@@ -22,6 +21,7 @@ from . import models
 from .trial import Verdict, judge
 
 Trial = Callable[[], Verdict]
+Limit = Callable[[], None]
 
 TRUNCATIONS = 80
 BIT_FLIPS = 240
@@ -39,12 +39,14 @@ def trials(folder: pathlib.Path) -> Iterator[Trial]:
     yield from _outputs(source, folder)
 
 
-def _compile(name: str, folder: pathlib.Path, model: pathlib.Path, *arguments: str, **options: object) -> Verdict:
+def _compile(
+    name: str, folder: pathlib.Path, model: pathlib.Path, *arguments: str, limit: Limit = tools.limit_memory
+) -> Verdict:
     """A compilation that must fail, into a folder of its own that must stay empty."""
     target = folder / "out" / name
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    call = tools.compile_model(model, target / "model.so", *arguments, **options)
+    call = tools.compile_model(model, target / "model.so", *arguments, limit=limit)
     return judge(name, call, list(target.iterdir()))
 
 
@@ -164,8 +166,8 @@ def _outputs(source: pathlib.Path, folder: pathlib.Path) -> Iterator[Trial]:
     yield partial(_elsewhere, "output-is-a-folder", source, taken)
     yield partial(_elsewhere, "output-empty-name", source, pathlib.Path(""))
     yield partial(_elsewhere, "output-full-device", source, pathlib.Path("/dev/full"))
-    yield partial(_compile, "output-file-too-large", folder, source, preexec_fn=_small_files)
-    yield partial(_compile, "weights-file-too-large", folder, source, "--weights=file", preexec_fn=_small_files)
+    yield partial(_compile, "output-file-too-large", folder, source, limit=_small_files)
+    yield partial(_compile, "weights-file-too-large", folder, source, "--weights=file", limit=_small_files)
     disk = folder / "disk"
     if _mount(disk):
         yield partial(_full_disk, "disk-full-output", source, disk, {})
@@ -190,14 +192,14 @@ def _mount(disk: pathlib.Path) -> bool:
     disk.mkdir(exist_ok=True)
     if os.path.ismount(disk):
         return True
-    command = ["mount", "-t", "tmpfs", "-o", f"size={SMALL_DISK}", "tmpfs", disk]
+    command = ["mount", "-t", "tmpfs", "-o", f"size={SMALL_DISK}", "tmpfs", str(disk)]
     return subprocess.run(command, capture_output=True).returncode == 0
 
 
 def _full_disk(name: str, model: pathlib.Path, disk: pathlib.Path, environment: dict[str, str]) -> Verdict:
     folder = disk / name
     folder.mkdir()
-    call = tools.compile_model(model, folder / "model.so", env={**os.environ, **environment})
+    call = tools.compile_model(model, folder / "model.so", environment={**os.environ, **environment})
     verdict = judge(name, call, list(folder.iterdir()) + [path for path in disk.iterdir() if path.is_file()])
     shutil.rmtree(folder)
     return verdict

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 def small(folder: pathlib.Path, external: bool = False) -> pathlib.Path:
     """A model with a dynamic batch, a convolution, a matrix product and shape arithmetic."""
     generator = np.random.default_rng(0)
-    weights = {
+    weights: dict[str, np.ndarray] = {
         "kernel": generator.standard_normal((4, 3, 3, 3), dtype=np.float32),
         "matrix": generator.standard_normal((4 * 6 * 6, 10), dtype=np.float32),
         "bias": generator.standard_normal(10, dtype=np.float32),

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
-
 from harness import tools
 from harness.abi import AbiError, Model
 from harness.isolate import Crash, isolated
@@ -80,7 +79,7 @@ def _tensors(library: pathlib.Path) -> Iterator[Verdict]:
 
 
 def _buffers(library: pathlib.Path) -> Iterator[Verdict]:
-    outputs = {
+    outputs: dict[str, list[np.ndarray]] = {
         "too-small": [np.empty((1, 10), np.float32)],
         "dtype": [np.empty((2, 10), np.float64)],
         "rank": [np.empty((2, 10, 1), np.float32)],

@@ -105,7 +105,9 @@ def _tables(results: Sequence[Result]) -> str:
     grouped = [[count, outcome, reason] for (outcome, reason), count in reasons.most_common(REASONS_SHOWN)]
     parts = [report.table(["kind", "total", *OUTCOMES], kinds)]
     if failing:
-        parts.append("Operators with cases that do not pass\n" + report.table(["operator", "total", *OUTCOMES], failing))
+        parts.append(
+            "Operators with cases that do not pass\n" + report.table(["operator", "total", *OUTCOMES], failing)
+        )
         parts.append("Reasons, most frequent first\n" + report.table(["cases", "outcome", "reason"], grouped))
     return "\n\n" + "\n\n".join(reversed(parts)) + "\n"
 

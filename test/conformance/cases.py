@@ -12,9 +12,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
-
 from harness import TARGET
+from onnx import numpy_helper
 
 KINDS = ("node", "simple", "light", "pytorch-converted", "pytorch-operator")
 # Part of the cache's name: a change of what is written here makes the cases anew.
@@ -57,8 +56,10 @@ def load_cases() -> list[Case]:
     return [Case(**{**entry, "data": [DataSet(**data) for data in entry["data"]]}) for entry in entries]
 
 
-def read_tensor(path: str) -> np.ndarray:
+def read_tensor(path: str | None) -> np.ndarray:
     """A tensor file."""
+    if path is None:
+        raise ValueError("not a tensor")
     return numpy_helper.to_array(onnx.TensorProto.FromString(pathlib.Path(path).read_bytes()))
 
 
@@ -87,9 +88,7 @@ def _node_cases(folder: pathlib.Path) -> Iterator[Case]:
         model = case / "model.onnx"
         model.write_bytes(test.model.SerializeToString())
         data = [
-            DataSet(
-                _write_tensors(case, f"{number}_input", inputs), _write_tensors(case, f"{number}_output", outputs)
-            )
+            DataSet(_write_tensors(case, f"{number}_input", inputs), _write_tensors(case, f"{number}_output", outputs))
             for number, (inputs, outputs) in enumerate(test.data_sets)
         ]
         # A function's expansion counts under the operator that it defines.

@@ -9,12 +9,11 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
-from onnx.backend.test.runner import Runner
-
 from harness import TARGET, tools
 from harness.abi import AbiError, Model
 from harness.isolate import Crash, isolated
+from onnx import numpy_helper
+from onnx.backend.test.runner import Runner
 
 from .cases import Case, DataSet, read_tensor
 from .outcome import COMPILE_ERROR, CRASH, PASS, RUN_ERROR, WRONG, Outcome, reason_of
@@ -86,7 +85,7 @@ def _run(case: Case, library: pathlib.Path) -> Outcome:
 
 
 def _run_data(case: Case, graph: onnx.GraphProto, model: Model, data: DataSet) -> Outcome:
-    if None in data.inputs or None in data.outputs:
+    if not all((*data.inputs, *data.outputs)):
         return Outcome(RUN_ERROR, "no-tensor-value", "the C ABI passes tensors only")
     values = _values(graph, data)
     missing = [info.name for info in model.inputs if info.name not in values]

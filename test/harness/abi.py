@@ -158,9 +158,7 @@ class Model:
         for index, output in enumerate(self.outputs):
             rank = len(output.dims)
             dims = (c_int64 * max(rank, 1))()
-            self._check(
-                self._library.aitmlir_output_shape(self._model, tensors.c, tensors.count, index, dims, None)
-            )
+            self._check(self._library.aitmlir_output_shape(self._model, tensors.c, tensors.count, index, dims, None))
             shapes.append(tuple(dims[:rank]))
         return shapes
 

@@ -58,7 +58,7 @@ def _read(descriptor: int, timeout: float) -> bytes | None:
     """Everything up to the end of the pipe, or None where that takes too long."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN | select.POLLHUP)
-    chunks = []
+    chunks: list[bytes] = []
     while poll.poll(timeout * 1000):
         chunk = os.read(descriptor, 1 << 16)
         if not chunk:

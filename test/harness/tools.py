@@ -7,7 +7,7 @@ import pathlib
 import resource
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from . import ROOT
@@ -54,8 +54,14 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
 
 
-def call(tool: str, arguments: Sequence[str | pathlib.Path], timeout: float = 120, **options: object) -> Call:
-    """Runs a binary of the project to its end."""
+def call(
+    tool: str,
+    arguments: Sequence[str | pathlib.Path],
+    timeout: float = 120,
+    limit: Callable[[], None] = limit_memory,
+    environment: Mapping[str, str] | None = None,
+) -> Call:
+    """Runs a binary of the project to its end. `limit` is called in the child before it starts."""
     started = time.monotonic()
     try:
         done = subprocess.run(
@@ -65,7 +71,8 @@ def call(tool: str, arguments: Sequence[str | pathlib.Path], timeout: float = 12
             errors="replace",
             timeout=timeout,
             stdin=subprocess.DEVNULL,
-            **{"preexec_fn": limit_memory, **options},
+            preexec_fn=limit,
+            env=environment,
         )
     except subprocess.TimeoutExpired as expired:
         stderr = (expired.stderr or b"").decode(errors="replace")
@@ -74,10 +81,15 @@ def call(tool: str, arguments: Sequence[str | pathlib.Path], timeout: float = 12
 
 
 def compile_model(
-    model: pathlib.Path, output: pathlib.Path, *arguments: str, timeout: float = 120, **options: object
+    model: pathlib.Path,
+    output: pathlib.Path,
+    *arguments: str,
+    timeout: float = 120,
+    limit: Callable[[], None] = limit_memory,
+    environment: Mapping[str, str] | None = None,
 ) -> Call:
     """Compiles a model to a library."""
-    return call("aitmlir-compile", [model, "-o", output, *arguments], timeout, **options)
+    return call("aitmlir-compile", [model, "-o", output, *arguments], timeout, limit, environment)
 
 
 def require(*names: str) -> None:

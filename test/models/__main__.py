@@ -109,8 +109,8 @@ def _compare(row: Row, library: pathlib.Path) -> Row:
         return replace(row, status="crash", detail=f"signal {-done.returncode}")
     if done.returncode != 0:
         return replace(row, status="run_error", detail=_last_line(done.stderr))
-    row = replace(row, **json.loads(done.stdout))
-    return replace(row, status="pass" if row.rel_err <= TOLERANCE else "wrong")
+    figures = json.loads(done.stdout)
+    return replace(row, **figures, status="pass" if figures["rel_err"] <= TOLERANCE else "wrong")
 
 
 def _last_line(text: str) -> str:
@@ -122,16 +122,20 @@ def _summary(rows: list[Row]) -> str:
     header = ["model", "status", "rel err", "compile s", "ours ms", "ORT ms", "ratio"]
     cells = [[r.model, r.status, r.rel_err, r.compile_s, r.ours_ms, r.ort_ms, r.ratio] for r in rows]
     lines = ["", report.table(header, cells), ""]
-    for name, groups in (("16 files of wheels", {"wheel"}), ("graphs", {"graph"}), ("light nets", {"light"})):
-        lines.append(_group_summary(name, [row for row in rows if row.group in groups]))
-    lines.append(_group_summary("real models (files and graphs)", [row for row in rows if row.group != "light"]))
-    lines.append("rel err: max |ours - ORT| / max |ORT|, the worst output and inputs; ratio: our time / ORT's, one thread")
-    return "\n".join(line for line in lines if line is not None)
+    for name, groups in (
+        ("files of wheels", {"wheel"}),
+        ("graphs", {"graph"}),
+        ("light nets", {"light"}),
+        ("files and graphs", {"wheel", "graph"}),
+    ):
+        members = [row for row in rows if row.group in groups]
+        if members:
+            lines.append(_group_summary(name, members))
+    lines.append("rel err: max |ours - ORT| / max |ORT|, the worst one; ratio: our time / ORT's, one thread")
+    return "\n".join(lines)
 
 
-def _group_summary(name: str, rows: list[Row]) -> str | None:
-    if not rows:
-        return None
+def _group_summary(name: str, rows: list[Row]) -> str:
     ratios = [row.ratio for row in rows if row.status == "pass" and row.ratio]
     mean = f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}" if ratios else "-"
     return f"{name}: {len(ratios)} of {len(rows)} pass, geometric mean of their time ratios {mean}"

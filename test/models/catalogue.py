@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import onnx
-
 from harness import TARGET
 
 from .materialize import materialize
@@ -163,7 +162,10 @@ CATALOGUE: list[Entry] = [
         {"x": signed_image(3, 3, 48, 192)},
     ),
     _wheel(
-        "nudenet_320n", "nudenet/nudenet/320n.onnx", {"images": image(1, 3, 320, 320)}, {"images": image(2, 3, 256, 320)}
+        "nudenet_320n",
+        "nudenet/nudenet/320n.onnx",
+        {"images": image(1, 3, 320, 320)},
+        {"images": image(2, 3, 256, 320)},
     ),
     _wheel(
         "ddddocr_common",

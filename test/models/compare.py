@@ -14,7 +14,6 @@ from collections.abc import Callable
 
 import numpy as np
 import onnxruntime
-
 from harness.abi import AbiError, Model
 
 from .catalogue import CATALOGUE, Entry
@@ -36,7 +35,7 @@ def relative_error(ours: np.ndarray, theirs: np.ndarray) -> float:
     difference = float(np.max(np.abs(a[finite] - b[finite])))
     if not np.isfinite(difference):
         return float("inf")
-    return difference / max(float(np.max(np.abs(b[finite]))), np.finfo(np.float32).tiny)
+    return difference / max(float(np.max(np.abs(b[finite]))), float(np.finfo(np.float32).tiny))
 
 
 def compare(entry: Entry, library: pathlib.Path) -> dict[str, float]:
