@@ -16,7 +16,7 @@ from onnx import numpy_helper
 from onnx.backend.test.runner import Runner
 
 from .cases import Case, DataSet, read_tensor
-from .outcome import COMPILE_ERROR, CRASH, PASS, RUN_ERROR, WRONG, Outcome, reason_of
+from .outcome import COMPILE_ERROR, CRASH, PASS, RUN_ERROR, WRONG, Outcome, compile_reason, reason_of
 
 COMPILE_TIMEOUT = 180.0
 RUN_TIMEOUT = 120.0
@@ -56,8 +56,7 @@ def _compile_outcome(compiled: tools.Call, library: pathlib.Path) -> Outcome | N
     if compiled.crash:
         return Outcome(CRASH, f"compiler-{reason_of(compiled.crash)}", compiled.stderr)
     if not compiled.ok:
-        errors = compiled.errors or compiled.stderr.splitlines()[:1]
-        return Outcome(COMPILE_ERROR, reason_of(errors[-1] if errors else ""), compiled.stderr)
+        return Outcome(COMPILE_ERROR, compile_reason(compiled.errors, compiled.stderr), compiled.stderr)
     if not library.is_file():
         return Outcome(COMPILE_ERROR, "no-library", "the compiler said nothing and wrote nothing")
     return None

@@ -22,6 +22,18 @@ class Outcome:
     detail: str = ""
 
 
+# How errors speak of a node: its name, its operator, what is wrong with it.
+NODE = re.compile(r"node `[^`]*` \(([^)]*)\): (.*)")
+
+
+def compile_reason(errors: list[str], text: str) -> str:
+    """The reason of a refusal: that of the first node which is at fault, or else of the error itself."""
+    node = NODE.search(text)
+    if node:
+        return f"{node[1]}:{reason_of(node[2])}"
+    return reason_of(errors[-1] if errors else text)
+
+
 def reason_of(text: str) -> str:
     """A message without what differs between two models with the same cause: names, numbers, shapes, places."""
     text = text.splitlines()[0] if text else "no message"
