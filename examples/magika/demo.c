@@ -86,16 +86,19 @@ static int classify(aitmlir_model *model, char labels[MAX_CLASSES][32], size_t c
     printf("%-20s %11s %8s  %s\n", "(too short)", "", "", path);
     return 0;
   }
-  int64_t input_dims[] = {1, FEATURES}, output_dims[] = {1, (int64_t)classes};
-  aitmlir_tensor input = {.data = features, .dims = input_dims, .bytes = sizeof features, .dtype = AITMLIR_I32, .rank = 2};
-  aitmlir_tensor output = {
-      .data = probabilities, .dims = output_dims, .bytes = sizeof probabilities, .dtype = AITMLIR_F32, .rank = 2};
+  magika_dims dims = {1};
+  magika_inputs inputs = {.bytes = features};
+  magika_outputs outputs = {.target_label = probabilities, .target_label_bytes = sizeof probabilities};
   double start = milliseconds();
-  if (aitmlir_run(model, &input, 1, &output, 1) != AITMLIR_OK) {
-    fprintf(stderr, "error: %s: %s\n", path, aitmlir_last_error());
+  if (magika_run(model, &dims, &inputs, &outputs) != AITMLIR_OK) {
+    fprintf(stderr, "error: %s: %s\n", path, magika_last_error());
     return -1;
   }
   double time = milliseconds() - start;
+  if ((size_t)outputs.target_label_dims[1] != classes) {
+    fprintf(stderr, "error: the model has %lld classes, not %zu\n", (long long)outputs.target_label_dims[1], classes);
+    return -1;
+  }
   size_t best = 0;
   for (size_t i = 1; i < classes; i++)
     if (probabilities[i] > probabilities[best])
@@ -116,8 +119,8 @@ int main(int argc, char **argv) {
     return 1;
   }
   aitmlir_model *model;
-  if (aitmlir_model_create(NULL, &model) != AITMLIR_OK) {
-    fprintf(stderr, "error: %s\n", aitmlir_last_error());
+  if (magika_create(NULL, &model) != AITMLIR_OK) {
+    fprintf(stderr, "error: %s\n", magika_last_error());
     return 1;
   }
   printf("%-20s %11s %9s  %s\n", "label", "probability", "time", "file");
@@ -125,6 +128,6 @@ int main(int argc, char **argv) {
   for (int i = 2; i < argc; i++)
     if (classify(model, labels, classes, argv[i]) != 0)
       status = 1;
-  aitmlir_model_destroy(model);
+  magika_destroy(model);
   return status;
 }
