@@ -139,6 +139,9 @@ pub(crate) fn for_each_dim(graph: &mut Graph, visit: &mut dyn FnMut(&mut Dim)) {
     }
 }
 
+/// The longest symbol made of a name that is none; formulas of hundreds of letters are real.
+const LONGEST: usize = 40;
+
 /// The nearest identifier: letters, digits and `_`, a letter or `_` first.
 fn identifier(name: &str) -> String {
     let mut text = String::new();
@@ -150,6 +153,7 @@ fn identifier(name: &str) -> String {
         }
     }
     if text != name {
+        text.truncate(LONGEST);
         text.truncate(text.trim_end_matches('_').len());
     }
     match text.chars().next() {
@@ -167,4 +171,97 @@ fn fresh(taken: &mut HashSet<String>, wanted: &str) -> String {
         symbol = format!("{wanted}_{n}");
     }
     symbol
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{DType, Node};
+
+    #[test]
+    fn identifiers() {
+        for same in ["batch", "unk__749", "_x", "Seq_len_"] {
+            assert_eq!(identifier(same), same);
+        }
+        assert_eq!(
+            identifier("p2o.DynamicDimension.0"),
+            "p2o_DynamicDimension_0"
+        );
+        assert_eq!(identifier("floor(height/8) + 1"), "floor_height_8_1");
+        assert_eq!(identifier("2*seq"), "d2_seq");
+        assert_eq!(identifier("(größe)"), "gr_e");
+        assert_eq!(identifier("*"), "dim");
+        assert_eq!(identifier(&"ab.".repeat(100)).len(), LONGEST);
+    }
+
+    #[test]
+    fn symbols_do_not_collide() {
+        let symbol = |name: &str| Dim::Symbol(name.into());
+        let branch = Graph {
+            outputs: vec![ValueInfo::tensor(
+                "y",
+                DType::F32,
+                &[symbol("a.b"), symbol("other.0")],
+            )],
+            ..Graph::default()
+        };
+        let inputs = vec![
+            ValueInfo::tensor(
+                "x",
+                DType::F32,
+                &[symbol("a.b"), symbol("a/b"), symbol("a_b"), Dim::Unknown],
+            ),
+            ValueInfo::tensor("z", DType::F32, &[symbol("x_d3"), symbol("a.b")]),
+        ];
+        let nodes = vec![Node::new("If", &["x"], &["y"]).with("then_branch", branch)];
+        let mut model = Model {
+            graph: Graph {
+                inputs,
+                nodes,
+                ..Graph::default()
+            },
+            ..Model::default()
+        };
+        name_dims(&mut model).unwrap();
+        let text = |v: &ValueInfo| v.tensor_type().unwrap().to_string();
+        assert_eq!(
+            text(&model.graph.inputs[0]),
+            "float32[a_b_2, a_b_3, a_b, x_d3_2]"
+        );
+        assert_eq!(text(&model.graph.inputs[1]), "float32[x_d3, a_b_2]");
+        assert_eq!(
+            text(&model.graph.nodes[0].graph("then_branch").unwrap().outputs[0]),
+            "float32[a_b_2, other_0]"
+        );
+        let symbols: Vec<_> = model.dims.iter().map(|d| d.symbol.as_str()).collect();
+        assert_eq!(symbols, ["a_b_2", "a_b_3", "a_b", "x_d3_2", "x_d3"]);
+        assert_eq!(model.dim("a.b").unwrap().symbol, "a_b_2");
+    }
+
+    #[test]
+    fn inputs_without_shape_are_errors() {
+        let error = |ty| {
+            let inputs = vec![ValueInfo {
+                name: "x".into(),
+                ty,
+            }];
+            let mut model = Model {
+                graph: Graph {
+                    inputs,
+                    ..Graph::default()
+                },
+                ..Model::default()
+            };
+            name_dims(&mut model).unwrap_err().to_string()
+        };
+        assert_eq!(error(None), "malformed model: input `x`: has no type");
+        let shapeless = Type::Tensor(crate::model::TensorType {
+            dtype: DType::F32,
+            shape: None,
+        });
+        assert_eq!(
+            error(Some(shapeless)),
+            "malformed model: input `x`: has no shape; give it one with --shape"
+        );
+    }
 }

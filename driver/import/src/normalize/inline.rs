@@ -6,14 +6,18 @@ use crate::error::{Error, Result, quote};
 use crate::model::{Attribute, Function, Graph, Model, Node};
 
 /// Calls within calls; more is taken for a damaged file.
-const DEEPEST: usize = 64;
+const DEEPEST: usize = 32;
 
-/// Nodes after inlining; more is taken for a damaged file.
-const MOST_NODES: usize = 4_000_000;
+/// Nodes and calls after inlining; more is taken for a damaged file.
+const MOST_NODES: usize = 1_000_000;
 
 /// Inlines every call, also in nested graphs and in bodies, and drops the functions. A body's nodes keep the operator set of
 /// the function. Values and nodes of a body get the call's label in front. A function goes before an operator of its name.
 pub fn inline_functions(model: &mut Model) -> Result<()> {
+    inline_up_to(model, MOST_NODES)
+}
+
+fn inline_up_to(model: &mut Model, most_nodes: usize) -> Result<()> {
     let functions = std::mem::take(&mut model.functions);
     let mut table = HashMap::new();
     for function in &functions {
@@ -36,6 +40,7 @@ pub fn inline_functions(model: &mut Model) -> Result<()> {
             taken: HashSet::new(),
             calls: Vec::new(),
             nodes: 0,
+            most_nodes,
         };
         inliner.reserve(&model.graph);
         inliner.graph(&mut model.graph)?;
@@ -71,7 +76,9 @@ struct Inliner<'a> {
     taken: HashSet<String>,
     /// The functions being inlined, outermost first.
     calls: Vec<Key<'a>>,
+    /// Nodes and calls so far, and how many there may be.
     nodes: usize,
+    most_nodes: usize,
 }
 
 impl<'a> Inliner<'a> {
@@ -116,10 +123,10 @@ impl<'a> Inliner<'a> {
                     expanded.push(node);
                 }
             }
-            if self.nodes > MOST_NODES {
+            if self.nodes > self.most_nodes {
                 return Err(Error::malformed(
                     "functions",
-                    format!("they expand to more than {MOST_NODES} nodes"),
+                    format!("they expand to more than {} nodes", self.most_nodes),
                 ));
             }
         }
@@ -157,6 +164,7 @@ impl<'a> Inliner<'a> {
                 .into());
         }
         self.calls.push(called);
+        self.nodes += 1;
         let body = self.body(node, function)?;
         let expanded = self.expand(body)?;
         self.calls.pop();
@@ -471,6 +479,26 @@ mod tests {
         assert_eq!(
             error(vec![twice(), twice()]),
             "malformed model: function `A`: is defined twice"
+        );
+    }
+
+    #[test]
+    fn explosions_are_stopped() {
+        let mut functions = vec![function("F0", &["a"], &[], vec![])];
+        for level in 1..32 {
+            let inner = || call(&format!("F{}", level - 1), &["a"], &[]);
+            functions.push(function(
+                &format!("F{level}"),
+                &["a"],
+                &[],
+                vec![inner(), inner()],
+            ));
+        }
+        let mut model = model(vec![call("F31", &["x"], &[])], functions);
+        let text = inline_up_to(&mut model, 1000).unwrap_err().to_string();
+        assert_eq!(
+            text,
+            "malformed model: functions: they expand to more than 1000 nodes"
         );
     }
 

@@ -27,6 +27,9 @@ pub(super) fn model(proto: ModelProto, mut context: Context) -> Result<Model> {
     if opsets.is_empty() && ir_version < 3 {
         opsets.insert(String::new(), 1);
     }
+    if opsets.is_empty() {
+        return Err(Error::Decode("it imports no operator set".into()));
+    }
     let mut functions = Vec::new();
     for function_proto in proto.functions {
         functions.push(function(function_proto, &opsets, &mut context)?);

@@ -45,7 +45,7 @@ pub fn read_bytes(bytes: Bytes, folder: Option<&Path>) -> Result<Model> {
     if bytes.is_empty() {
         return Err(Error::Decode("it is empty".into()));
     }
-    let proto = ModelProto::decode(bytes).map_err(|e| Error::Decode(e.to_string()))?;
+    let proto = ModelProto::decode(bytes).map_err(damaged)?;
     graph::model(
         proto,
         Context {
@@ -56,14 +56,28 @@ pub fn read_bytes(bytes: Bytes, folder: Option<&Path>) -> Result<Model> {
 
 /// A tensor alone, as `.pb` files of test data hold it. External data is an error.
 pub fn read_tensor(bytes: Bytes) -> Result<crate::model::Tensor> {
-    let proto =
-        crate::proto::TensorProto::decode(bytes).map_err(|e| Error::Decode(e.to_string()))?;
+    let proto = crate::proto::TensorProto::decode(bytes).map_err(damaged)?;
     tensor::tensor(
         proto,
         &mut Context {
             external: ExternalData::new(None),
         },
     )
+}
+
+/// What the decoder says, in fewer words.
+fn damaged(error: prost::DecodeError) -> Error {
+    let text = error.to_string();
+    let text = text
+        .strip_prefix("failed to decode Protobuf message: ")
+        .unwrap_or(&text);
+    Error::Decode(match text.strip_suffix("buffer underflow") {
+        Some(place) => format!(
+            "it ends too early, in {}",
+            place.trim_end_matches([':', ' '])
+        ),
+        None => text.to_string(),
+    })
 }
 
 /// The whole file as bytes that share its memory map.
