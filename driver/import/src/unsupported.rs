@@ -38,6 +38,11 @@ impl Unsupported {
         });
     }
 
+    /// Adds what another list holds.
+    pub fn extend(&mut self, other: Unsupported) {
+        self.items.extend(other.items);
+    }
+
     /// True when nothing was noted.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()

@@ -269,6 +269,15 @@ fn a_file_that_uses_everything() {
 }
 
 #[test]
+fn weights_share_the_memory_of_the_file() {
+    let folder = folder();
+    let bytes = Bytes::from(whole_model());
+    let model = read::read_bytes(bytes.clone(), Some(folder.path())).unwrap();
+    let raw = model.graph.initializer("raw").unwrap().bytes().unwrap();
+    assert!(bytes.as_ptr_range().contains(&raw.as_ptr()));
+}
+
+#[test]
 fn files_that_are_no_models() {
     let folder = folder();
     let error = |name: &str, content: &[u8]| {

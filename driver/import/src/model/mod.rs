@@ -3,8 +3,11 @@
 //! After [`normalize`](crate::normalize::normalize) a model keeps these promises, and readers may rely on them:
 //! - nodes stand after all that they use, also inside nested graphs, whose nodes may use names of the graphs around them;
 //! - in one graph each name is defined once, and every name that is used is defined;
+//! - constants are initializers: there are no `Constant` nodes;
 //! - there are no calls of model-local functions, no attribute references, no initializers that are inputs as well
-//!   (unless asked for), no dead nodes, no node of an operator set that is unknown or too old;
+//!   (unless asked for), no dead nodes;
+//! - nodes of the default domain are of operator set 7 or later where that was possible without changing what they mean;
+//!   [`Node::version`] gives the version to follow, or says why there is none;
 //! - every input of the main graph is a tensor, sequence, ... of known type; a dim of an input tensor is a number or a
 //!   symbol of [`Model::dims`], never unknown;
 //! - shapes of other values are hints: they may be absent, and they may be wrong.

@@ -1,5 +1,6 @@
 //! Brings a model to the normal form that [`model`](crate::model) describes: one pass a file, each a function on the model.
 
+mod constants;
 mod dead;
 mod dims;
 mod initializers;
@@ -12,6 +13,7 @@ use crate::Options;
 use crate::error::Result;
 use crate::model::Model;
 
+pub use constants::hoist_constants;
 pub use dead::drop_dead;
 pub(crate) use dims::for_each_dim;
 pub use dims::name_dims;
@@ -28,6 +30,7 @@ pub fn normalize(model: &mut Model, options: &Options) -> Result<()> {
     check_names(model)?;
     sort_nodes(model)?;
     raise_opsets(model);
+    hoist_constants(model)?;
     options.overrides.apply_shapes(model)?;
     name_dims(model)?;
     options.overrides.apply_dims(model)?;

@@ -1,8 +1,8 @@
-//! One row an operator: name, the versions of its operator set that changed it, and the one that removed it (0: still there).
+//! One row an operator: name, the versions of its operator set that changed it, and the one that removed it.
 //!
-//! Facts of the ONNX operator sets `ai.onnx` 1 to 28 and `ai.onnx.ml` 1 to 5.
+//! Facts of the ONNX operator sets `ai.onnx` 1 to 28 and `ai.onnx.ml` 1 to 5, printed by `rows.py`.
 
-/// (operator, since-versions in ascending order, version that deprecates it or 0)
+/// (operator, since-versions in ascending order, version that removes it or 0)
 pub type Row = (&'static str, &'static [i64], i64);
 
 /// Operators of `ai.onnx`, by name.

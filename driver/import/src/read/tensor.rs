@@ -1,5 +1,7 @@
 //! Tensors, also sparse ones, which become dense.
 
+use std::mem::take;
+
 use crate::error::{Error, Result, quote};
 use crate::model::{DType, Data, Tensor};
 use crate::proto::{SparseTensorProto, TensorProto, tensor_proto::DataLocation};
@@ -9,7 +11,7 @@ use super::Context;
 /// A sparse tensor is made dense up to this size; what is larger is taken for a damaged file.
 const MOST_DENSE_BYTES: usize = 1 << 30;
 
-pub(super) fn tensor(proto: TensorProto, context: &mut Context) -> Result<Tensor> {
+pub(super) fn tensor(mut proto: TensorProto, context: &mut Context) -> Result<Tensor> {
     let name = proto.name.clone().unwrap_or_default();
     let place = || format!("tensor {}", quote(&name));
     let number = proto.data_type.unwrap_or(0);
@@ -26,44 +28,52 @@ pub(super) fn tensor(proto: TensorProto, context: &mut Context) -> Result<Tensor
             .external
             .tensor(name, dtype, proto.dims, &proto.external_data);
     }
-    let data = stored(&proto, dtype).map_err(|reason| Error::malformed(place(), reason))?;
+    let data = stored(&mut proto, dtype).map_err(|reason| Error::malformed(place(), reason))?;
     checked(Tensor::new(name.clone(), dtype, proto.dims, data))
 }
 
-/// The one field that holds the elements.
-fn stored(proto: &TensorProto, dtype: DType) -> Result<Data, String> {
-    let mut fields: Vec<Data> = Vec::new();
-    let mut field = |used: bool, data: &dyn Fn() -> Data| {
-        if used {
-            fields.push(data());
-        }
-    };
-    field(!proto.float_data.is_empty(), &|| {
-        Data::F32(proto.float_data.clone())
-    });
-    field(!proto.double_data.is_empty(), &|| {
-        Data::F64(proto.double_data.clone())
-    });
-    field(!proto.int32_data.is_empty(), &|| {
-        Data::I32(proto.int32_data.clone())
-    });
-    field(!proto.int64_data.is_empty(), &|| {
-        Data::I64(proto.int64_data.clone())
-    });
-    field(!proto.uint64_data.is_empty(), &|| {
-        Data::U64(proto.uint64_data.clone())
-    });
-    field(!proto.string_data.is_empty(), &|| {
-        Data::Strings(proto.string_data.clone())
-    });
-    let raw = proto.raw_data.clone();
-    match (fields.len(), raw) {
-        (0, Some(raw)) if dtype == DType::String && raw.is_empty() => Ok(Data::Strings(Vec::new())),
-        (0, Some(raw)) => Ok(Data::Raw(raw)),
-        (0, None) if dtype == DType::String => Ok(Data::Strings(Vec::new())),
-        (0, None) => Ok(Data::Raw(bytes::Bytes::new())),
-        (1, None) => fields.pop().ok_or_else(|| "has no data".into()),
-        (1, Some(raw)) if raw.is_empty() => fields.pop().ok_or_else(|| "has no data".into()),
+/// Takes the one field that holds the elements.
+fn stored(proto: &mut TensorProto, dtype: DType) -> Result<Data, String> {
+    let typed = [
+        (
+            proto.float_data.len(),
+            Data::F32(take(&mut proto.float_data)),
+        ),
+        (
+            proto.double_data.len(),
+            Data::F64(take(&mut proto.double_data)),
+        ),
+        (
+            proto.int32_data.len(),
+            Data::I32(take(&mut proto.int32_data)),
+        ),
+        (
+            proto.int64_data.len(),
+            Data::I64(take(&mut proto.int64_data)),
+        ),
+        (
+            proto.uint64_data.len(),
+            Data::U64(take(&mut proto.uint64_data)),
+        ),
+        (
+            proto.string_data.len(),
+            Data::Strings(take(&mut proto.string_data)),
+        ),
+    ];
+    let raw = proto
+        .raw_data
+        .take()
+        .filter(|raw| !raw.is_empty())
+        .map(Data::Raw);
+    let mut used = typed
+        .into_iter()
+        .filter(|field| field.0 > 0)
+        .map(|field| field.1)
+        .chain(raw);
+    match (used.next(), used.next()) {
+        (Some(data), None) => Ok(data),
+        (None, _) if dtype == DType::String => Ok(Data::Strings(Vec::new())),
+        (None, _) => Ok(Data::Raw(bytes::Bytes::new())),
         _ => Err("its elements are stored in several fields".into()),
     }
 }
