@@ -49,6 +49,9 @@ OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
 } // namespace aitmlir::ait
 
+extern "C" {
+MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(Ait, ait);
+}
 MLIR_DEFINE_CAPI_DIALECT_REGISTRATION(Ait, ait, aitmlir::ait::AitDialect)
 
 extern "C" MlirAttribute aitmlirWeightsAttrGet(MlirType type, MlirStringRef name) {

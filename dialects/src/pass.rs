@@ -1,11 +1,12 @@
 //! Passes written in Rust, declared as data and registered in MLIR's pass registry with their options.
 
 use crate::{
+    ait::view::text,
     diagnostics::{self, Severity},
     ffi,
     types::Op,
 };
-use melior::{Context, ContextRef, StringRef, ir::OperationRef};
+use melior::{Context, ContextRef, ir::OperationRef};
 use mlir_sys::{MlirOperation, MlirStringRef};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -98,7 +99,7 @@ unsafe extern "C" fn trampoline(pass: *const ffi::Pass, op: MlirOperation, value
     let (decl, op, options) = unsafe {
         let decl = (*pass.cast::<Registered>()).decl;
         let options = decl.options.iter().enumerate().map(|(i, o)| {
-            (o.name, StringRef::from_raw(*values.add(i)).as_str().unwrap_or("").to_owned())
+            (o.name, text(*values.add(i)).unwrap_or_default())
         });
         (decl, OperationRef::from_raw(op), options.collect::<Vec<_>>())
     };

@@ -1,4 +1,5 @@
 //! Importers, packaging and the command-line tools.
 
+pub mod compile;
 pub mod package;
 pub mod tools;

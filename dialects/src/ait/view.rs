@@ -27,7 +27,7 @@ impl<'c> OpView<'c> {
         // SAFETY: names live as long as the context.
         unsafe {
             let name = mlir_sys::mlirIdentifierStr(mlir_sys::mlirOperationGetName(self.0.to_raw()));
-            StringRef::from_raw(name).as_str().unwrap_or("").to_owned()
+            text(name).unwrap_or_default()
         }
     }
 
@@ -161,7 +161,7 @@ pub fn string_of(attribute: Attribute<'_>) -> Option<String> {
         if !mlirAttributeIsAString(raw) {
             return None;
         }
-        StringRef::from_raw(mlirStringAttrGetValue(raw)).as_str().ok().map(str::to_owned)
+        text(mlirStringAttrGetValue(raw))
     }
 }
 
@@ -181,6 +181,19 @@ pub fn weights_name(attribute: Attribute<'_>) -> Option<String> {
         if !crate::ffi::aitmlirAttrIsWeights(attribute.to_raw()) {
             return None;
         }
-        StringRef::from_raw(crate::ffi::aitmlirWeightsAttrGetName(attribute.to_raw())).as_str().ok().map(str::to_owned)
+        text(crate::ffi::aitmlirWeightsAttrGetName(attribute.to_raw()))
     }
+}
+
+/// The text that a string of the C API holds; an empty one may have no pointer. None where it is not UTF-8.
+///
+/// # Safety
+/// The string must be live.
+pub unsafe fn text(raw: mlir_sys::MlirStringRef) -> Option<String> {
+    if raw.length == 0 {
+        return Some(String::new());
+    }
+    // SAFETY: not empty, so pointer and length are those of live bytes (the caller's promise).
+    let bytes = unsafe { std::slice::from_raw_parts(raw.data.cast::<u8>(), raw.length) };
+    std::str::from_utf8(bytes).ok().map(str::to_owned)
 }

@@ -51,6 +51,14 @@ pub fn rewrite<'c>(pass: &PassContext<'c>, function: Op<'c>, lifetimes: Lifetime
     let types: Vec<_> = block_arguments(entry).iter().map(|a| a.r#type()).collect();
     let r#type = FunctionType::new(pass.context, &types, &[]);
     set_attr(function, "function_type", TypeAttribute::new(r#type.into()).into());
+    // The function has no results left that attributes could describe.
+    if let Some(results) = OpView(function).attr("res_attrs") {
+        set_attr(function, "ait.results", results);
+        // SAFETY: a live op.
+        unsafe {
+            mlir_sys::mlirOperationRemoveAttributeByName(function.to_raw(), melior::StringRef::new("res_attrs").to_raw());
+        }
+    }
     Ok(())
 }
 
