@@ -9,7 +9,7 @@ pub mod host;
 use aitmlir_dialects::pass::{PassDecl, register};
 
 /// All passes of this crate, in the order of the reference.
-pub static PASSES: &[&PassDecl] = &[&cpu::LOWER_KERNELS, &host::program::LOWER_HOST];
+pub static PASSES: &[&PassDecl] = &[&cpu::math::APPROXIMATE, &cpu::LOWER_KERNELS, &host::program::LOWER_HOST];
 
 /// Registers all passes in MLIR's registry. Call it once a process.
 pub fn register_all() {

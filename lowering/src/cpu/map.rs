@@ -1,68 +1,62 @@
-//! `ait.map`: a loop nest over the result, the region inlined at its heart.
-//!
-//! The parallel range is the outermost dimension. Operands whose dimension is 1 where the result's is not are read at coordinate 0; where neither is
-//! known the coordinate is multiplied by whether the operand's dimension differs from 1.
+//! `ait.map`: loops over the result with the region at their heart.
 
-use super::{Kernel, KernelRow, Unsupported};
-use aitmlir_dialects::{
-    builder::{Builder, block_arguments, inline_block},
-    types::{TypeExt, Val},
+use super::{
+    Kernel, KernelRow, Unsupported,
+    broadcast::{Elementwise, elements, views},
 };
-use melior::ir::ValueLike;
+use aitmlir_dialects::{
+    ait::OpView,
+    builder::{Builder, blocks_of, erase, inline_block, operations_of, replace_uses, result_of},
+    types::{Blk, Op, Val},
+};
+use melior::ir::operation::OperationLike;
 
-pub static ROW: KernelRow = KernelRow { op: "ait.map", extent, body };
-
-fn extent<'c>(k: &Kernel<'c>) -> Val<'c> {
-    if k.outs[0].r#type().shape().is_empty() { k.b.index(1) } else { k.b.dim(k.outs[0], 0) }
-}
+pub static ROW: KernelRow = KernelRow { op: "ait.map", extent: elements, body };
 
 fn body<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
-    let out = k.outs[0];
-    let rank = out.r#type().shape().len();
-    if rank == 0 {
-        element(k, k.b, &[]);
-        return Ok(());
-    }
-    let inner: Vec<_> = (1..rank).map(|i| k.b.dim(out, i)).collect();
-    let one = k.b.index(1);
-    k.b.for_(lo, hi, one, &[], |b, outer, _| {
-        b.loops(&inner, |b, rest| {
-            let ivs: Vec<_> = std::iter::once(outer).chain(rest.iter().copied()).collect();
-            element(k, b, &ivs);
-        });
-        vec![]
+    let Some(block) = k.op.block(0) else { return Ok(()) };
+    let (outs, inputs) = (views(k.b, &k.outs), views(k.b, &k.group("inputs")));
+    let mut pinned = vec![false; outs[0].axes.len()];
+    for_each_index(block, &mut |_, axis| {
+        if let Some(pin) = pinned.get_mut(axis) {
+            *pin = true;
+        }
     });
+    let derived = k.group("dims").is_empty();
+    Elementwise { outs: &outs, inputs: &inputs, derived, pinned: &pinned }
+        .emit(k.b, (lo, hi), &|b, coordinates, values| inline_at(b, block, values, coordinates));
     Ok(())
 }
 
-fn element<'c>(k: &Kernel<'c>, b: Builder<'c>, ivs: &[Val<'c>]) {
-    let out_shape = k.outs[0].r#type().shape();
-    let inputs: Vec<_> =
-        k.group("inputs").iter().map(|m| b.load(*m, &broadcast_coordinates(b, *m, &out_shape, ivs))).collect();
-    if let Some(block) = k.op.block(0) {
-        debug_assert_eq!(block_arguments(block).len(), inputs.len());
-        let values = inline_block(b, block, &inputs);
-        for (value, out) in values.into_iter().zip(&k.outs) {
-            b.store(value, *out, ivs);
-        }
+/// Inlines a region's block for the element at `coordinates`, which take the place of its `ait.index` ops.
+pub fn inline_at<'c>(b: Builder<'c>, block: Blk<'c>, arguments: &[Val<'c>], coordinates: &[Val<'c>]) -> Vec<Val<'c>> {
+    let before = operations_of(b.block()).len();
+    let values = inline_block(b, block, arguments);
+    for op in operations_of(b.block()).into_iter().skip(before) {
+        in_op(op, &mut |index, axis| {
+            if let Some(coordinate) = coordinates.get(axis) {
+                replace_uses(result_of(index, 0), *coordinate);
+                erase(index);
+            }
+        });
+    }
+    values
+}
+
+fn for_each_index<'c>(block: Blk<'c>, visit: &mut dyn FnMut(Op<'c>, usize)) {
+    for op in operations_of(block) {
+        in_op(op, visit);
     }
 }
 
-/// The coordinates in a buffer that broadcasts to `shape` for the element at `ivs`.
-pub fn broadcast_coordinates<'c>(b: Builder<'c>, buffer: Val<'c>, shape: &[i64], ivs: &[Val<'c>]) -> Vec<Val<'c>> {
-    let own = buffer.r#type().shape();
-    let skip = shape.len().saturating_sub(own.len());
-    own.iter()
-        .enumerate()
-        .map(|(i, size)| match *size {
-            1 => b.index(0),
-            s if s >= 0 => ivs[skip + i],
-            _ => {
-                let one = b.index(1);
-                let (dim, zero) = (b.dim(buffer, i), b.index(0));
-                let stretched = b.cmpi("eq", dim, one);
-                b.select(stretched, zero, ivs[skip + i])
-            }
-        })
-        .collect()
+fn in_op<'c>(op: Op<'c>, visit: &mut dyn FnMut(Op<'c>, usize)) {
+    for region in 0..op.region_count() {
+        for block in blocks_of(op, region) {
+            for_each_index(block, visit);
+        }
+    }
+    let view = OpView(op);
+    if view.name() == "ait.index" {
+        visit(op, view.i64("dim").and_then(|d| usize::try_from(d).ok()).unwrap_or(0));
+    }
 }

@@ -5,8 +5,15 @@
 //! indices `lo` and `hi`: the part of the kernel's parallel range that the call is to do. Each op has a row in [`KERNELS`]: how long its
 //! parallel range is, and the code of its body. Buffers have any strides unless their types say otherwise.
 
+mod broadcast;
+mod cast;
+mod copy;
+mod domain;
 mod map;
 pub mod target;
+pub mod math;
+mod scalar;
+mod view;
 
 use aitmlir_dialects::{
     ait::{OpView, schema},
@@ -40,7 +47,17 @@ pub struct KernelRow {
 }
 
 /// Every op that has a kernel, sorted by name.
-pub static KERNELS: &[&KernelRow] = &[&map::ROW];
+pub static KERNELS: &[&KernelRow] = &[
+    &cast::ROW,
+    &copy::CONCAT,
+    &broadcast::EXPAND,
+    &map::ROW,
+    &copy::RESHAPE,
+    &copy::SLICE,
+    &copy::SPLIT,
+    &copy::TRANSPOSE,
+    &broadcast::WHERE,
+];
 
 /// The row of an op.
 pub fn row(op: &str) -> Option<&'static KernelRow> {
@@ -199,6 +216,10 @@ pub static LOWER_KERNELS: PassDecl = PassDecl {
 };
 
 fn lower_kernels<'c>(pass: &PassContext<'c>) -> Result<(), Failed> {
+    // The compiler's context has these loaded; the developer tools load a dialect when it is first parsed.
+    for dialect in ["func", "llvm", "math", "memref", "scf", "vector"] {
+        pass.context.get_or_load_dialect(dialect);
+    }
     let Some(body) = block_of(pass.op, 0) else { return Ok(()) };
     for kernel in operations_of(body) {
         let view = OpView(kernel);
