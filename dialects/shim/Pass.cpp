@@ -2,6 +2,14 @@
 
 #include "mlir-c/IR.h"
 #include "mlir/CAPI/IR.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -40,6 +48,12 @@ public:
   StringRef getName() const override { return unwrap(decl->argument); }
   StringRef getArgument() const override { return unwrap(decl->argument); }
   StringRef getDescription() const override { return unwrap(decl->summary); }
+
+  /// What any of our passes may build: loaded before a pipeline runs, for a running pass may not load dialects.
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+                    scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
+  }
 
 protected:
   bool canScheduleOn(RegisteredOperationName name) const override {

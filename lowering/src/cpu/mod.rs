@@ -9,10 +9,16 @@ mod broadcast;
 mod cast;
 mod copy;
 mod domain;
+mod flat;
+mod gemm;
 mod map;
-pub mod target;
 pub mod math;
+mod product;
 mod scalar;
+mod scratch;
+pub mod target;
+mod tiling;
+mod vector;
 mod view;
 
 use aitmlir_dialects::{
@@ -51,6 +57,7 @@ pub static KERNELS: &[&KernelRow] = &[
     &cast::ROW,
     &copy::CONCAT,
     &broadcast::EXPAND,
+    &gemm::ROW,
     &map::ROW,
     &copy::RESHAPE,
     &copy::SLICE,
