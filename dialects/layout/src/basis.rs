@@ -3,10 +3,10 @@
 //! A stride is an integer times a basis vector. `4` steps in a plain offset, `4@1` steps by 4 in
 //! the second coordinate, `4@0@1` in the first coordinate of the second one.
 
-use crate::{Cause, Error, Int, IntTuple, Path, Result, Tuple};
+use crate::{Cause, Int, IntTuple, Result, Tuple};
 
 /// The stride of one mode: `scale` times the basis vector at `basis`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Stride {
     /// How far a step goes.
     pub scale: Int,
@@ -60,15 +60,32 @@ impl Stride {
     }
 
     /// The stride as coordinates: `3@1` is `(0,3)`.
-    pub fn as_arithmetic_tuple(&self) -> IntTuple {
+    pub fn as_arithmetic_tuple(&self) -> Result<IntTuple> {
         self.basis
             .iter()
             .rev()
-            .fold(Tuple::Leaf(self.scale.clone()), |inner, &index| {
+            .try_fold(Tuple::Leaf(self.scale.clone()), |inner, &index| {
+                check_index(index)?;
                 let mut modes = vec![Tuple::Leaf(Int::ZERO); index];
                 modes.push(inner);
-                Tuple::Node(modes)
+                Ok(Tuple::Node(modes))
             })
+    }
+}
+
+/// No codomain has a coordinate as far out as this.
+const MAX_INDEX: usize = 1 << 12;
+
+fn check_index(index: usize) -> Result<()> {
+    let size = i64::try_from(index).unwrap_or(i64::MAX);
+    let cause = Cause::TooLarge {
+        size,
+        limit: MAX_INDEX as i64,
+    };
+    if index > MAX_INDEX {
+        Err(cause.of("codomain"))
+    } else {
+        Ok(())
     }
 }
 
@@ -111,30 +128,24 @@ impl Profile {
     }
 }
 
-/// No codomain has a coordinate as far out as this.
-const MAX_INDEX: usize = 1 << 12;
-
 /// The codomain of some strides as a tuple of zeros. Plain zero strides fit any codomain.
 pub fn coprofile(strides: &Tuple<Stride>) -> Result<IntTuple> {
     let mut profile = Profile::Unseen;
-    let mut error: Option<Error> = None;
-    strides.visit(&Path::default(), &mut |at, stride| {
+    strides.try_map(|stride| {
+        stride
+            .basis
+            .iter()
+            .try_for_each(|&index| check_index(index))?;
         let plain_zero = stride.is_zero() && stride.basis.is_empty();
-        let cause = match stride.basis.iter().max() {
-            Some(&index) if index > MAX_INDEX => Cause::TooLarge {
-                size: i64::try_from(index).unwrap_or(i64::MAX),
-                limit: MAX_INDEX as i64,
-            },
-            _ => Cause::MixedBasis {
+        match plain_zero || profile.insert(&stride.basis) {
+            true => Ok(()),
+            false => Err(Cause::MixedBasis {
                 stride: stride.to_string(),
-            },
-        };
-        let too_large = matches!(cause, Cause::TooLarge { .. });
-        if error.is_none() && (too_large || (!plain_zero && !profile.insert(&stride.basis))) {
-            error = Some(cause.at("codomain", at));
+            }
+            .of("codomain")),
         }
-    });
-    error.map_or_else(|| Ok(profile.zeros()), Err)
+    })?;
+    Ok(profile.zeros())
 }
 
 /// Adds `value` in the direction of `basis` to coordinates of the right structure.

@@ -15,8 +15,10 @@ enum Reach<'a> {
 }
 
 impl Layout {
-    /// The ordered layout that together with this one reaches every offset below the size of
-    /// `cotarget` once. The layout must be injective apart from strides of 0.
+    /// The ordered layout of the offsets that this one can be moved by without meeting itself, up to
+    /// the size of `cotarget`: it fills the gaps between the strides, then goes on beyond the end.
+    /// Where every stride is a multiple of what the smaller ones cover, the two together reach every
+    /// offset below the size once.
     ///
     /// ```
     /// # use cute_layout::Layout;
@@ -25,7 +27,7 @@ impl Layout {
     /// let twice: Layout = "(4,4):(1,2)".parse()?;
     /// assert_eq!(
     ///     twice.complement(&24.into()).unwrap_err().to_string(),
-    ///     "complement: mode 1: stride 2 is below 4, which smaller modes already reach: the layout is not injective",
+    ///     "complement: mode 1: stride 2 is below 4, where the modes of smaller stride end",
     /// );
     /// # Ok::<(), cute_layout::Error>(())
     /// ```
@@ -107,7 +109,7 @@ fn plain(flat: &[Flat], reach: Reach) -> Result<Layout> {
     let mut reached = Int::ONE;
     for mode in &modes {
         let stride = &mode.stride.scale;
-        let apart = Cause::NotInjective {
+        let apart = Cause::Overlap {
             stride: stride.clone(),
             reached: reached.clone(),
         };
@@ -122,7 +124,7 @@ fn plain(flat: &[Flat], reach: Reach) -> Result<Layout> {
         reached = stride.mul(&mode.size)?;
     }
     let rest = match reach {
-        Reach::Shape(cotarget) => cotarget.flatten().ceil_div(&Tuple::Leaf(reached.clone()))?,
+        Reach::Shape(cotarget) => cover(cotarget, &reached)?,
         Reach::Own => Tuple::Leaf(own_cosize(&modes)?.size_ceil_div(&reached)?),
     };
     let beyond = Layout::compact_from(&rest, &mut reached)?;
@@ -135,6 +137,30 @@ fn plain(flat: &[Flat], reach: Reach) -> Result<Layout> {
         Reach::Shape(_) => Layout(all).coalesce(),
         Reach::Own => Layout(all).extend(),
     }
+}
+
+/// How many blocks of `reached` cover a shape, leaf by leaf. From the first leaf on that neither
+/// divides nor is divided by what is left of the block, the leaves are covered together: blocks
+/// would straddle them.
+fn cover(cotarget: &IntTuple, reached: &Int) -> Result<IntTuple> {
+    let leaves = cotarget.leaves();
+    let mut counts = Vec::new();
+    let mut block = reached.clone();
+    for (i, leaf) in leaves.iter().enumerate() {
+        let assumed = leaf.is_assumed() || block.is_assumed();
+        let fits = block.divides(leaf) == Some(true) || leaf.divides(&block) == Some(true);
+        if !fits && !assumed {
+            let together = leaves
+                .iter()
+                .skip(i)
+                .try_fold(Int::ONE, |product, leaf| product.mul(leaf))?;
+            counts.push(together.size_ceil_div(&block)?);
+            break;
+        }
+        counts.push(leaf.size_ceil_div(&block)?);
+        block = block.size_ceil_div(leaf)?;
+    }
+    Ok(Tuple::from_flat(counts))
 }
 
 fn own_cosize(modes: &[Flat]) -> Result<Int> {

@@ -15,6 +15,10 @@ impl Layout {
     /// the size; if the size goes on, `a` must be a multiple of the stride. A size that ends within
     /// `self` never sees its later modes, so they put no condition on it.
     ///
+    /// As modes are placed one by one, the equation holds for sums of their offsets that do not
+    /// carry from one mode of `self` into the next, which is the case whenever sizes and strides
+    /// divide one another.
+    ///
     /// ```
     /// # use cute_layout::Layout;
     /// let a: Layout = "(4,3):(3,1)".parse()?;

@@ -5,7 +5,7 @@ use crate::recast::Ratio;
 use crate::{Cause, Int, IntTuple, Layout, Result, Swizzle, Tile, Tuple};
 
 /// The last step of a composed layout.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Inner {
     /// A swizzle of the offset.
     Swizzle(Swizzle),
@@ -28,7 +28,7 @@ pub enum Inner {
 /// );
 /// # Ok::<(), cute_layout::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ComposedLayout {
     /// Applied last.
     pub inner: Inner,
@@ -180,7 +180,7 @@ impl ComposedLayout {
 }
 
 /// The inverse of a composed layout: `first`, then the negated offset is added, then `last`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct InverseMap {
     /// The inverse of the inner step; a swizzle is its own.
     pub first: Inner,

@@ -4,7 +4,7 @@ use crate::basis::accumulate;
 use crate::{Cause, Int, IntTuple, Layout, Result, Stride, Tuple};
 
 /// A leaf of a coordinate.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Slot {
     /// `_`: the whole mode.
     All,

@@ -43,7 +43,7 @@ impl fmt::Display for Path {
 /// let a: Layout = "(8,8):(8,1)".parse()?;
 /// let error = a.compose(&"(2,4):(8,3)".parse()?).unwrap_err();
 /// assert_eq!(error.at.0, [1]);
-/// assert!(matches!(error.cause, Cause::SizeCondition { .. }));
+/// assert!(matches!(*error.cause, Cause::SizeCondition { .. }));
 /// assert_eq!(
 ///     error.to_string(),
 ///     "composition: mode 1: size 4 at stride 3 is not a multiple of 3, \
@@ -59,7 +59,7 @@ pub struct Error {
     /// The mode that broke the condition: of the right operand in a composition, else of the layout.
     pub at: Path,
     /// The condition.
-    pub cause: Cause,
+    pub cause: Box<Cause>,
 }
 
 /// The condition that an operand broke.
@@ -167,14 +167,13 @@ pub enum Cause {
         /// Its size.
         left_size: Int,
     },
-    /// The layout reaches an offset twice.
-    #[error(
-        "stride {stride} is below {reached}, which smaller modes already reach: the layout is not injective"
-    )]
-    NotInjective {
+    /// A stride falls into what the modes of smaller stride cover, so copies of them would overlap
+    /// or interleave.
+    #[error("stride {stride} is below {reached}, where the modes of smaller stride end")]
+    Overlap {
         /// The stride of the mode.
         stride: Int,
-        /// How far the modes of smaller stride reach.
+        /// Where the modes of smaller stride end.
         reached: Int,
     },
     /// A value must be a multiple of another.
@@ -266,7 +265,11 @@ pub enum Cause {
 
 impl Error {
     pub(crate) fn new(op: &'static str, at: Path, cause: Cause) -> Error {
-        Error { op, at, cause }
+        Error {
+            op,
+            at,
+            cause: Box::new(cause),
+        }
     }
 
     /// The same error, seen from the tuple that has the failing one as mode `index`.
@@ -305,12 +308,12 @@ impl Cause {
         self,
         holds: Option<bool>,
         involved: &[&Int],
-    ) -> std::result::Result<(), Cause> {
+    ) -> std::result::Result<(), Box<Cause>> {
         match holds {
             Some(true) => Ok(()),
-            Some(false) => Err(self),
+            Some(false) => Err(Box::new(self)),
             None if involved.iter().any(|i| i.is_assumed()) => Ok(()),
-            None => Err(Cause::Unproven(Box::new(self))),
+            None => Err(Box::new(Cause::Unproven(Box::new(self)))),
         }
     }
 }

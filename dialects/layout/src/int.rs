@@ -11,7 +11,7 @@ use crate::{Cause, Facts, Function, Result, Swizzle, Symbol};
 ///
 /// `==` compares structure: two `?` with the same facts are `==`, though they may be different
 /// numbers. Ask [`Int::known_eq`] whether the numbers are the same.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Int {
     /// A number.
     Static(i64),
@@ -22,7 +22,7 @@ pub enum Int {
 }
 
 /// An expression of named symbols in normal form: equal expressions are equal values.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Symbolic(pub(crate) Arc<Poly>);
 
 impl From<i64> for Int {
@@ -431,6 +431,23 @@ impl Int {
             Int::Symbolic(_) if swizzle.is_identity() => self.clone(),
             Int::Symbolic(_) => Poly::atom(Atom::Swizzled(swizzle, Arc::new(self.clone()))).into(),
         }
+    }
+
+    /// An order of expressions for the normal form, which says nothing about their values. `Int` is
+    /// not `Ord` so that nobody takes it for the order of the values.
+    pub(crate) fn structural_cmp(&self, other: &Int) -> Ordering {
+        let (a, b) = match (self, other) {
+            (Int::Static(a), Int::Static(b)) => return a.cmp(b),
+            (Int::Unknown(a), Int::Unknown(b)) => return a.cmp(b),
+            (Int::Symbolic(a), Int::Symbolic(b)) => return a.0.cmp(&b.0),
+            (a, b) => (a, b),
+        };
+        let kind = |i: &Int| match i {
+            Int::Static(_) => 0,
+            Int::Unknown(_) => 1,
+            Int::Symbolic(_) => 2,
+        };
+        kind(a).cmp(&kind(b))
     }
 
     /// How the two values compare, if that is known.

@@ -67,8 +67,9 @@ impl IntTuple {
         .of(op)
     }
 
-    /// How many tiles of `other` cover this shape. A tuple tiles mode by mode; an integer tiles the
-    /// leaves from the first on, what is left of it after one leaf goes to the next.
+    /// How many tiles of `other` cover this shape. A tuple tiles mode by mode. An integer tiles the
+    /// leaves from the first on, and what is left of it after one leaf, rounded up, goes to the next:
+    /// the count is right where the sizes divide one another.
     pub fn ceil_div(&self, other: &IntTuple) -> Result<IntTuple> {
         self.divide(other, "ceil_div", &|a, b| a.size_ceil_div(b))
     }

@@ -26,8 +26,9 @@ impl Layout {
             .map_err(|e| e.of("right_inverse"))
     }
 
-    /// The quasi-inverse `L` with `self(L(self(i))) == self(i)`: a left inverse where the layout is
-    /// injective.
+    /// The left inverse `L` with `L(self(i)) == i`, where no mode ends beyond the stride of the next
+    /// larger one. Modes that interleave are accepted as in CuTe if their strides divide one
+    /// another: `L` then gives one of the indices of an offset, as far as the sizes reach.
     ///
     /// ```
     /// # use cute_layout::Layout;
@@ -122,7 +123,7 @@ fn left(steps: Vec<Step>) -> Result<Vec<Mode>> {
             .map_err(|cause| cause.at(OP, &leaf.at))?;
         let gap = stride.floor_div(&covered)?;
         if gap.is(0) {
-            return Err(Cause::NotInjective {
+            return Err(Cause::Overlap {
                 stride: stride.clone(),
                 reached: covered,
             }

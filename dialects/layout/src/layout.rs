@@ -4,7 +4,7 @@ use crate::basis::{accumulate, coprofile};
 use crate::{Cause, Int, IntTuple, Path, Result, Stride, Tuple};
 
 /// One leaf of a layout: `size` steps of `stride`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Mode {
     /// How many coordinates there are.
     pub size: Int,
@@ -23,7 +23,7 @@ pub struct Mode {
 /// assert_eq!(layout.cosize()?, Int::from(24));
 /// # Ok::<(), cute_layout::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Layout(pub(crate) Tuple<Mode>);
 
 /// A leaf of a layout that is worked on as a list; it remembers where it came from.
@@ -162,13 +162,15 @@ impl Layout {
     }
 
     /// The layout padded at its end with `1:0` to `rank` modes.
-    pub fn append_to_rank(&self, rank: usize) -> Layout {
-        Layout(self.0.append(rank, &Layout::unit().0))
+    pub fn append_to_rank(&self, rank: usize) -> Result<Layout> {
+        check_rank(rank)?;
+        Ok(Layout(self.0.append(rank, &Layout::unit().0)))
     }
 
     /// The layout padded at its front with `1:0` to `rank` modes.
-    pub fn prepend_to_rank(&self, rank: usize) -> Layout {
-        Layout(self.0.prepend(rank, &Layout::unit().0))
+    pub fn prepend_to_rank(&self, rank: usize) -> Result<Layout> {
+        check_rank(rank)?;
+        Ok(Layout(self.0.prepend(rank, &Layout::unit().0)))
     }
 
     /// How many coordinates there are.
@@ -232,6 +234,22 @@ impl Layout {
             });
         });
         flat
+    }
+}
+
+/// More modes than any layout has.
+const MAX_RANK: usize = 1 << 12;
+
+fn check_rank(rank: usize) -> Result<()> {
+    let size = i64::try_from(rank).unwrap_or(i64::MAX);
+    let cause = Cause::TooLarge {
+        size,
+        limit: MAX_RANK as i64,
+    };
+    if rank > MAX_RANK {
+        Err(cause.of("padding"))
+    } else {
+        Ok(())
     }
 }
 

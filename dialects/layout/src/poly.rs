@@ -4,6 +4,7 @@
 //! of any expression is the greatest common divisor of its coefficients, and dividing by a known
 //! divisor is exact. What is no polynomial (a rounding division, a remainder, a minimum) is an atom.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ const MAX_TERMS: usize = 256;
 pub(crate) struct Poly(pub(crate) BTreeMap<Vec<Atom>, i64>);
 
 /// A factor of a term.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Atom {
     /// The symbol divided by its known divisor.
     Unit(Symbol),
@@ -26,6 +27,28 @@ pub(crate) enum Atom {
     Apply(Function, Arc<(Int, Int)>),
     /// A swizzle of an offset.
     Swizzled(Swizzle, Arc<Int>),
+}
+
+impl Ord for Atom {
+    fn cmp(&self, other: &Atom) -> Ordering {
+        match (self, other) {
+            (Atom::Unit(a), Atom::Unit(b)) => a.cmp(b),
+            (Atom::Apply(f, a), Atom::Apply(g, b)) => {
+                let first = f.cmp(g).then_with(|| a.0.structural_cmp(&b.0));
+                first.then_with(|| a.1.structural_cmp(&b.1))
+            }
+            (Atom::Swizzled(s, a), Atom::Swizzled(t, b)) => {
+                s.cmp(t).then_with(|| a.structural_cmp(b))
+            }
+            _ => self.kind().cmp(&other.kind()),
+        }
+    }
+}
+
+impl PartialOrd for Atom {
+    fn partial_cmp(&self, other: &Atom) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// Functions of two integers that are no polynomials.
@@ -244,6 +267,14 @@ impl Poly {
 }
 
 impl Atom {
+    fn kind(&self) -> u8 {
+        match self {
+            Atom::Unit(_) => 0,
+            Atom::Apply(..) => 1,
+            Atom::Swizzled(..) => 2,
+        }
+    }
+
     fn range(&self) -> Range {
         match self {
             Atom::Unit(symbol) => {

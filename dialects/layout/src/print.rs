@@ -274,9 +274,16 @@ impl Show for Tile {
     }
 }
 
-/// `Display` through a printer of its own.
+/// `Display` through a printer of its own; `Debug` is the same, for readable assertions.
 macro_rules! display {
     ($($type:ty),*) => {$(
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                Display::fmt(self, f)
+            }
+        }
+
+
         impl Display for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let mut p = Printer::default();

@@ -80,10 +80,10 @@ impl Layout {
     /// together.
     pub fn blocked_product(&self, tiler: &Layout) -> Result<Layout> {
         let rank = self.rank().max(tiler.rank());
-        let (block, copies) = self.paired_parts(tiler, rank)?;
+        let (block, copies) = self.paired_parts(tiler)?;
         let (block, copies) = (
-            block.append_to_rank(rank).modes(),
-            copies.append_to_rank(rank).modes(),
+            block.append_to_rank(rank)?.modes(),
+            copies.append_to_rank(rank)?.modes(),
         );
         Ok(Layout::from_modes(
             block
@@ -97,7 +97,7 @@ impl Layout {
     /// interleaved. A mode that only one of them has stays as it is.
     pub fn raked_product(&self, tiler: &Layout) -> Result<Layout> {
         let rank = self.rank().max(tiler.rank());
-        let (block, copies) = self.paired_parts(tiler, rank)?;
+        let (block, copies) = self.paired_parts(tiler)?;
         let (block, copies) = (block.modes(), copies.modes());
         let modes = (0..rank).filter_map(|i| match (block.get(i), copies.get(i)) {
             (Some(b), Some(c)) => Some(Layout::from_modes([c.clone(), b.clone()])),
@@ -106,13 +106,10 @@ impl Layout {
         Ok(Layout::from_modes(modes))
     }
 
-    fn paired_parts(&self, tiler: &Layout, rank: usize) -> Result<(Layout, Layout)> {
-        let wide = if rank > 1 {
-            Layout(Tuple::Node(tiler.0.modes().to_vec()))
-        } else {
-            tiler.clone()
-        };
-        unzip(self.logical_product(&wide)?, &Tile::All)
+    /// Block and copies, with one mode of copies for every mode of the tiler.
+    fn paired_parts(&self, tiler: &Layout) -> Result<(Layout, Layout)> {
+        let by_mode = Layout(Tuple::Node(tiler.0.modes().to_vec()));
+        unzip(self.logical_product(&by_mode)?, &Tile::All)
     }
 
     /// The layout repeated until it covers a shape, rounded up to whole blocks: `((block,
@@ -129,7 +126,7 @@ impl Layout {
     /// ```
     pub fn tile_to_shape(&self, shape: &IntTuple, order: Option<&IntTuple>) -> Result<Layout> {
         const OP: &str = "tile_to_shape";
-        let block = self.append_to_rank(shape.rank());
+        let block = self.append_to_rank(shape.rank())?;
         let target = shape.product_each()?;
         let counts = target
             .ceil_div(&block.shape().product_each()?)

@@ -1,5 +1,6 @@
 //! Recasting: the same memory seen as elements of another width.
 
+use crate::layout::Flat;
 use crate::poly::gcd;
 use crate::{Cause, Error, Int, Layout, Mode, Result, Stride, Tuple};
 
@@ -50,63 +51,34 @@ impl Layout {
     /// or divide it; a bare `?` is taken to be a multiple.
     pub fn upcast(&self, factor: i64) -> Result<Layout> {
         let by = check_factor(factor)?;
-        let wider = |mode: &Mode| {
-            let Stride { scale, basis } = &mode.stride;
-            let (size, scale) = match scale.as_static() {
-                Some(0) => (mode.size.clone(), Int::ZERO),
-                Some(d) if d.checked_rem(factor) != Some(0) => {
-                    within_element(&mode.size, d, factor)?
-                }
-                _ => {
-                    let whole = Cause::Indivisible {
-                        value: scale.clone(),
-                        by: by.clone(),
-                    };
-                    whole
-                        .unless(by.divides(scale), &[scale])
-                        .map_err(|cause| cause.of(OP))?;
-                    (mode.size.clone(), scale.floor_div(&by)?)
-                }
-            };
-            Ok(Mode {
-                size,
-                stride: Stride {
-                    scale,
-                    basis: basis.clone(),
-                },
-            })
-        };
         if factor == 1 {
-            Ok(self.clone())
-        } else {
-            self.0.try_map(wider).map(Layout)
+            return Ok(self.clone());
         }
+        self.0.try_map(|mode| wider(mode, factor, &by)).map(Layout)
     }
 
-    /// The layout in elements `factor` times as small. A mode of stride 1 takes the new elements.
+    /// The layout in elements `factor` times as small. The mode of stride 1 takes the new elements.
     pub fn downcast(&self, factor: i64) -> Result<Layout> {
         let by = check_factor(factor)?;
         if factor == 1 {
             return Ok(self.clone());
         }
-        let unit = |scale: &Int| scale.is(1) || scale.is(-1);
-        if !self
-            .0
-            .leaves()
-            .iter()
-            .any(|m| unit(&m.stride.scale) || m.stride.scale.as_static().is_none())
-        {
+        let flat = self.flat();
+        let unit = |f: &&Flat| f.stride.scale.is(1) || f.stride.scale.is(-1);
+        // A mode of size 1 has a stride that means nothing: it is the last choice.
+        let mut grows: Vec<&Flat> = flat.iter().filter(unit).filter(|f| !f.size.is(1)).collect();
+        if grows.is_empty() {
+            grows.extend(flat.iter().find(unit));
+        }
+        if grows.is_empty() && flat.iter().all(|f| f.stride.scale.as_static().is_some()) {
             return Err(Cause::NoUnitStride.of(OP));
         }
-        let finer = self.0.try_map(|mode| match unit(&mode.stride.scale) {
-            true => Ok(Mode {
-                size: mode.size.mul(&by)?,
-                stride: mode.stride.clone(),
-            }),
-            false => Ok(Mode {
-                size: mode.size.clone(),
-                stride: mode.stride.scaled(&by)?,
-            }),
+        let finer = self.0.try_expand(|at, mode| {
+            let (size, stride) = match grows.iter().any(|f| f.at == *at) {
+                true => (mode.size.mul(&by)?, mode.stride.clone()),
+                false => (mode.size.clone(), mode.stride.scaled(&by)?),
+            };
+            Ok(Tuple::Leaf(Mode { size, stride }))
         });
         finer.map(Layout)
     }
@@ -136,19 +108,37 @@ impl Layout {
     }
 }
 
-/// A stride that divides the new element: its mode loses the steps within one.
-fn within_element(size: &Int, stride: i64, factor: i64) -> Result<(Int, Int)> {
-    let steps = factor
-        .checked_div(stride.checked_abs().unwrap_or(0))
-        .unwrap_or(0);
-    if factor.checked_rem(stride) != Some(0) {
-        return Err(Cause::Indivisible {
-            value: stride.into(),
-            by: factor.into(),
+/// One mode in elements `factor` times as large.
+fn wider(mode: &Mode, factor: i64, by: &Int) -> Result<Mode> {
+    let Mode { size, stride } = mode;
+    let scale = &stride.scale;
+    let whole = Cause::Indivisible {
+        value: scale.clone(),
+        by: by.clone(),
+    };
+    let (size, scale) = match (by.divides(scale), scale.as_static()) {
+        (Some(true), _) => (size.clone(), scale.floor_div(by)?),
+        _ if size.is(1) => (Int::ONE, Int::ZERO),
+        (_, Some(d)) if factor.checked_rem(d) == Some(0) => {
+            let steps = factor
+                .checked_div(d.checked_abs().unwrap_or(1))
+                .unwrap_or(1);
+            (size.ceil_div(&Int::from(steps))?, Int::from(d.signum()))
         }
-        .of(OP));
-    }
-    Ok((size.ceil_div(&Int::from(steps))?, stride.signum().into()))
+        (known, _) => {
+            whole
+                .unless(known, &[scale])
+                .map_err(|cause| cause.of(OP))?;
+            (size.clone(), scale.floor_div(by)?)
+        }
+    };
+    Ok(Mode {
+        size,
+        stride: Stride {
+            scale,
+            basis: stride.basis.clone(),
+        },
+    })
 }
 
 fn check_factor(factor: i64) -> Result<Int> {

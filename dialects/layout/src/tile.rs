@@ -12,7 +12,7 @@ use crate::{IntTuple, Layout, Tuple};
 /// assert_eq!(Tile::from("(4,(2,3))".parse::<cute_layout::IntTuple>()?).to_string(), "[4:1;[2:1;3:1]]");
 /// # Ok::<(), cute_layout::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Tile {
     /// `_`: the mode as it is.
     All,

@@ -179,7 +179,7 @@ impl<T: Clone> Tuple<T> {
     }
 
     /// The tuple with copies of `mode` at its end until it has `rank` modes.
-    pub fn append(&self, rank: usize, mode: &Tuple<T>) -> Tuple<T> {
+    pub(crate) fn append(&self, rank: usize, mode: &Tuple<T>) -> Tuple<T> {
         if self.rank() >= rank {
             return self.clone();
         }
@@ -189,7 +189,7 @@ impl<T: Clone> Tuple<T> {
     }
 
     /// The tuple with copies of `mode` at its front until it has `rank` modes.
-    pub fn prepend(&self, rank: usize, mode: &Tuple<T>) -> Tuple<T> {
+    pub(crate) fn prepend(&self, rank: usize, mode: &Tuple<T>) -> Tuple<T> {
         if self.rank() >= rank {
             return self.clone();
         }

@@ -14,10 +14,10 @@ fn refuse<T>(op: &str) -> Result<T> {
     Err(Error {
         op: "facts",
         at: Path::default(),
-        cause: Cause::Syntax {
+        cause: Box::new(Cause::Syntax {
             offset: 0,
             expected,
-        },
+        }),
     })
 }
 
