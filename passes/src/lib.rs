@@ -1,12 +1,13 @@
 //! Every `ait`-to-`ait` rewrite: one file (or folder) a pass, one registry.
 
+pub mod fuse;
 pub mod outline;
 pub mod plan;
 
 use aitmlir_dialects::pass::{PassDecl, register};
 
 /// All passes of this crate, in the order of the reference.
-pub static PASSES: &[&PassDecl] = &[&outline::OUTLINE_KERNELS, &plan::PLAN_MEMORY];
+pub static PASSES: &[&PassDecl] = &[&fuse::FUSE, &outline::OUTLINE_KERNELS, &plan::PLAN_MEMORY];
 
 /// Registers all passes in MLIR's registry. Call it once a process.
 pub fn register_all() {

@@ -142,6 +142,12 @@ impl<'c> OpView<'c> {
         operands.into_iter().skip(start).take(sizes[position]).collect()
     }
 
+    /// As [`OpView::group`]; empty where the op has no such group.
+    pub fn group_or_empty(self, group: &str) -> Vec<Val<'c>> {
+        let declared = schema::operand_groups(&self.name()).is_some_and(|groups| groups.iter().any(|g| g.name == group));
+        if declared { self.group(group) } else { Vec::new() }
+    }
+
     /// The single operand of a group, None where the group is empty.
     pub fn operand(self, group: &str) -> Option<Val<'c>> {
         self.group(group).first().copied()
@@ -196,4 +202,30 @@ pub unsafe fn text(raw: mlir_sys::MlirStringRef) -> Option<String> {
     // SAFETY: not empty, so pointer and length are those of live bytes (the caller's promise).
     let bytes = unsafe { std::slice::from_raw_parts(raw.data.cast::<u8>(), raw.length) };
     std::str::from_utf8(bytes).ok().map(str::to_owned)
+}
+
+/// The number that a dense float or integer attribute holds in every element, where it does.
+pub fn splat(attribute: Attribute<'_>) -> Option<f64> {
+    // SAFETY: the kinds are checked first.
+    unsafe {
+        let raw = attribute.to_raw();
+        if !mlir_sys::mlirAttributeIsADenseElements(raw) || !mlir_sys::mlirDenseElementsAttrIsSplat(raw) {
+            return None;
+        }
+        let element = mlir_sys::mlirDenseElementsAttrGetSplatValue(raw);
+        if mlirAttributeIsAFloat(element) {
+            Some(mlirFloatAttrGetValueDouble(element))
+        } else if mlirAttributeIsAInteger(element) && mlir_sys::mlirTypeIsAInteger(mlir_sys::mlirAttributeGetType(element)) {
+            let r#type = mlir_sys::mlirAttributeGetType(element);
+            Some(if mlir_sys::mlirIntegerTypeIsUnsigned(r#type) {
+                mlir_sys::mlirIntegerAttrGetValueUInt(element) as f64
+            } else if mlir_sys::mlirIntegerTypeIsSigned(r#type) {
+                mlir_sys::mlirIntegerAttrGetValueSInt(element) as f64
+            } else {
+                mlirIntegerAttrGetValueInt(element) as f64
+            })
+        } else {
+            None
+        }
+    }
 }

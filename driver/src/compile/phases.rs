@@ -6,7 +6,7 @@ use aitmlir_dialects::{
     types::Op,
 };
 use aitmlir_lowering::{cpu::target::CpuTarget, host};
-use aitmlir_passes::{outline::OUTLINE_KERNELS, plan::PLAN_MEMORY};
+use aitmlir_passes::{fuse::FUSE, outline::OUTLINE_KERNELS, plan::PLAN_MEMORY};
 use aitmlir_runtime::info::ModelInfo;
 use anyhow::{Context as _, Result, anyhow};
 use clap::ValueEnum;
@@ -139,6 +139,7 @@ impl<'c> Compilation<'c> {
 
     fn fuse(&mut self) -> Result<()> {
         self.simplify()?;
+        self.ours(&[&FUSE])?;
         self.simplify()
     }
 
