@@ -3,11 +3,12 @@
 pub mod fuse;
 pub mod outline;
 pub mod plan;
+pub mod split_constants;
 
 use aitmlir_dialects::pass::{PassDecl, register};
 
 /// All passes of this crate, in the order of the reference.
-pub static PASSES: &[&PassDecl] = &[&fuse::FUSE, &outline::OUTLINE_KERNELS, &plan::PLAN_MEMORY];
+pub static PASSES: &[&PassDecl] = &[&fuse::FUSE, &outline::OUTLINE_KERNELS, &split_constants::SPLIT_CONSTANTS, &plan::PLAN_MEMORY];
 
 /// Registers all passes in MLIR's registry. Call it once a process.
 pub fn register_all() {

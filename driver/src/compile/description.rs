@@ -80,9 +80,14 @@ impl Outline {
     /// The description of the library.
     pub fn model_info(&self, module: Op<'_>, source: &Source<'_>, target: &CpuTarget, _: &Options) -> Result<ModelInfo> {
         let names = OpView(module).strings("ait.constants");
+        let derived = derived_types(module);
         let constants = names
             .into_iter()
             .map(|name| {
+                let number = name.strip_prefix("derived.").and_then(|n| n.parse::<usize>().ok());
+                if let Some(r#type) = number.and_then(|n| derived.get(n)) {
+                    return Ok(derived_constant(name, *r#type));
+                }
                 let weight = source.weights.iter().find(|w| w.name == name);
                 let weight = weight.with_context(|| format!("the model has no weight '{name}'"))?;
                 Ok(ConstantInfo {
@@ -113,6 +118,23 @@ impl Outline {
             metadata: source.metadata.clone(),
         })
     }
+}
+
+/// The tensor types of the derived constants.
+fn derived_types(module: Op<'_>) -> Vec<Type<'_>> {
+    let Some(list) = OpView(module).attr("ait.derived") else { return Vec::new() };
+    (0..)
+        .map_while(|i| element(list, i))
+        // SAFETY: the pass that writes the list writes type attributes.
+        .map(|e| unsafe { Type::from_raw(mlir_sys::mlirTypeAttrGetValue(e.to_raw())) })
+        .collect()
+}
+
+/// A constant that the fold program computes.
+fn derived_constant(name: String, r#type: Type<'_>) -> ConstantInfo {
+    let (dtype, dims) = (dtype(r#type), r#type.shape());
+    let bytes = dims.iter().product::<i64>() as u64 * dtype.bytes() as u64;
+    ConstantInfo { name, dtype, dims, bytes, offset: 0, derived: true }
 }
 
 /// The element type of a tensor type at the boundary.

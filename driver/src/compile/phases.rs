@@ -6,7 +6,7 @@ use aitmlir_dialects::{
     types::Op,
 };
 use aitmlir_lowering::{cpu::target::CpuTarget, host};
-use aitmlir_passes::{fuse::FUSE, outline::OUTLINE_KERNELS, plan::PLAN_MEMORY};
+use aitmlir_passes::{fuse::FUSE, outline::OUTLINE_KERNELS, plan::PLAN_MEMORY, split_constants::SPLIT_CONSTANTS};
 use aitmlir_runtime::info::ModelInfo;
 use anyhow::{Context as _, Result, anyhow};
 use clap::ValueEnum;
@@ -145,6 +145,8 @@ impl<'c> Compilation<'c> {
 
     fn plan(&mut self) -> Result<()> {
         self.ours(&[&OUTLINE_KERNELS])?;
+        self.simplify()?;
+        self.ours(&[&SPLIT_CONSTANTS])?;
         self.simplify()?;
         self.outline = Some(description::Outline::of(self.op()));
         self.ours(&[&PLAN_MEMORY])?;

@@ -39,6 +39,7 @@ pub fn rewrite<'c>(pass: &PassContext<'c>, function: Op<'c>, lifetimes: Lifetime
         buffers: HashMap::new(),
         dead: Vec::new(),
         globals: 0,
+        fold: OpView(function).strings("ait.fold"),
     };
     for argument in block_arguments(entry) {
         rewriter.retype(argument);
@@ -78,6 +79,8 @@ struct Rewriter<'c> {
     buffers: HashMap<*const std::ffi::c_void, Val<'c>>,
     dead: Vec<Op<'c>>,
     globals: usize,
+    /// The names of the derived constants that the results are, in a fold program.
+    fold: Vec<String>,
 }
 
 fn set_attr<'c>(op: Op<'c>, name: &str, value: Attribute<'c>) {
@@ -307,6 +310,9 @@ impl<'c> Rewriter<'c> {
         let r#type = buffer_type(value.r#type());
         let root = self.lifetimes.root_of(value);
         match root.map(|root| self.lifetimes.roots[root].home) {
+            Some(Home::Output(i)) if i < self.fold.len() => {
+                b.op1("ait.buffer.constant", &[], r#type, &[("name", b.str_attr(&self.fold[i]))])
+            }
             Some(Home::Output(i)) => b.op1("ait.buffer.output", dims, r#type, &[("index", b.i64_attr(i as i64))]),
             Some(Home::Arena) => match root.and_then(|root| self.places.get(&root)) {
                 Some((arena, offset)) => {
@@ -390,7 +396,8 @@ impl<'c> Rewriter<'c> {
 
     /// A module-level constant that holds a dense attribute.
     fn global(&mut self, value: Attribute<'c>, r#type: Type<'c>) -> String {
-        let name = format!("constant_{}", self.globals);
+        let prefix = if self.fold.is_empty() { "constant" } else { "fold_constant" };
+        let name = format!("{prefix}_{}", self.globals);
         self.globals += 1;
         let Some(first) = block_of(self.module, 0).and_then(|block| operations_of(block).first().copied()) else {
             return name;
