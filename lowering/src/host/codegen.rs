@@ -56,7 +56,11 @@ pub fn to_llvm_dialect(context: &Context, module: &mut Module<'_>) -> Result<(),
     register_passes();
     let manager = PassManager::new(context);
     parse_pass_pipeline(manager.as_operation_pass_manager(), TO_LLVM).map_err(|_| CodegenError::Passes)?;
-    manager.run(module).map_err(|_| CodegenError::Passes)
+    manager.run(module).map_err(|_| CodegenError::Passes)?;
+    let op = melior::ir::operation::OperationLike::to_raw(&module.as_operation());
+    // SAFETY: the module outlives the rewrite.
+    super::parallel::rewrite_launches(context, unsafe { melior::ir::OperationRef::from_raw(op) });
+    Ok(())
 }
 
 /// Translates a module of the llvm dialect to LLVM IR, optimises it for `target` and returns the bytes of an object file.

@@ -2,8 +2,10 @@
 //!
 //! * [`program`]: the pass `ait-lower-host-cpu`
 //! * [`memory`]: buffers from pointers
+//! * [`parallel`]: launches as tasks of the runtime's threads
 //! * [`codegen`]: MLIR's llvm dialect to an object file, through LLVM
 
 pub mod codegen;
 pub mod memory;
+pub mod parallel;
 pub mod program;
