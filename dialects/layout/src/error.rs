@@ -20,6 +20,17 @@ impl Path {
     }
 }
 
+impl Path {
+    /// The place in front of what is said about it; nothing for the whole.
+    fn prefix(&self) -> String {
+        if self.0.is_empty() {
+            String::new()
+        } else {
+            format!("{self}: ")
+        }
+    }
+}
+
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
@@ -52,7 +63,7 @@ impl fmt::Display for Path {
 /// # Ok::<(), cute_layout::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{op}: {at}: {cause}")]
+#[error("{op}: {place}{cause}", place = at.prefix())]
 pub struct Error {
     /// The operation that refused.
     pub op: &'static str,

@@ -102,8 +102,8 @@ impl Layout {
     /// # use cute_layout::{Layout, ThreadValue};
     /// let tv = ThreadValue::new(&"(4,8):(8,1)".parse()?, &"(2,1):(1,2)".parse()?)?;
     /// assert_eq!(tv.tiler.to_string(), "(8,8)");
-    /// let a: Layout = "(16,8):(8,1)".parse()?;
-    /// assert_eq!(a.partition_tv(&tv)?.to_string(), "(((8,4),2),(2,1)):(((1,16),8),(64,0))");
+    /// let a: Layout = "(16,16):(16,1)".parse()?;
+    /// assert_eq!(a.partition_tv(&tv)?.to_string(), "(((8,4),2),(2,2)):(((1,32),16),(128,8))");
     /// # Ok::<(), cute_layout::Error>(())
     /// ```
     pub fn partition_tv(&self, tv: &ThreadValue) -> Result<Layout> {

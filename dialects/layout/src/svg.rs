@@ -32,11 +32,14 @@ pub enum Color {
 /// How to draw.
 ///
 /// ```
-/// # use cute_layout::{svg::Picture, ComposedLayout};
+/// # use cute_layout::{svg::Picture, ComposedLayout, Layout};
+/// let plain: Layout = "(8,64):(64,1)".parse()?;
+/// let picture = Picture::of_elements(16).layout(&plain)?;
+/// assert!(picture.starts_with("<svg "));
+/// assert!(picture.contains("worst column of 8: 8-way bank conflict"));
 /// let shared: ComposedLayout = "S<3,3,3> o 0 o (8,64):(64,1)".parse()?;
 /// let picture = Picture::of_elements(16).composed(&shared)?;
-/// assert!(picture.starts_with("<svg "));
-/// assert!(picture.contains("worst column of 8: 4-way bank conflict"));
+/// assert!(picture.contains("worst column of 8: 1-way bank conflict"));
 /// # Ok::<(), cute_layout::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -210,7 +213,8 @@ impl Picture {
             cell: (longest as i64 * 8 + 10).max(34),
             margin: 40,
         };
-        let (width, height) = (sheet.x(grid.columns) + 20, sheet.y(grid.rows) + 40);
+        let width = (sheet.x(grid.columns) + 20).max(480);
+        let height = sheet.y(grid.rows) + 40;
         let title = self.title.as_deref().unwrap_or(heading);
         let mut svg = String::new();
         // Writing to a string cannot fail.
@@ -363,10 +367,23 @@ fn within_limit(size: i64) -> Result<i64> {
     }
 }
 
-/// Neighbouring numbers get hues that are easy to tell apart, the same for every 32.
+/// Neighbouring numbers get hues that are easy to tell apart, the same for every 32. Written as a
+/// hexadecimal number, which every SVG viewer knows.
 fn hue(index: i64) -> String {
     let step = index.rem_euclid(BANKS);
-    format!("hsl({},65%,{}%)", step * 135 % 360, 74 + step % 3 * 6)
+    let (hue, lightness) = ((step * 135 % 360) as f64, 0.74 + (step % 3) as f64 * 0.06);
+    let spread = 0.65 * lightness.min(1.0 - lightness);
+    let channel = |offset: f64| {
+        let k = (offset + hue / 30.0) % 12.0;
+        let value = lightness - spread * (k - 3.0).min(9.0 - k).clamp(-1.0, 1.0);
+        (value * 255.0).round() as u8
+    };
+    format!(
+        "#{:02x}{:02x}{:02x}",
+        channel(0.0),
+        channel(8.0),
+        channel(4.0)
+    )
 }
 
 fn escaped(text: &str) -> String {

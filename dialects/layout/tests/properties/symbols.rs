@@ -263,7 +263,7 @@ fn known_pains() -> Result<()> {
         .expect_err("a refusal");
     assert_eq!(
         unproven.to_string(),
-        "composition: the whole: cannot be proven from what is known about the symbols; it would fail if: size 8 at stride 1 \
+        "composition: cannot be proven from what is known about the symbols; it would fail if: size 8 at stride 1 \
          is not a multiple of ?(min(m,8)), the part of it that fits mode 0 (size ?m) of the left operand",
     );
     Ok(())

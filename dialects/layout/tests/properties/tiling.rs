@@ -65,6 +65,14 @@ proptest! {
         prop_assert!(injective(&divided));
     }
 
+    /// Whatever the sizes are, a division that is not refused loses no element.
+    #[test]
+    fn divisions_lose_nothing(a in layouts(), b in gapped(&[1, 2, 3, 4, 6], &[1, 2, 3])) {
+        if let Ok(divided) = a.logical_divide(&Tile::from(b)) {
+            prop_assert!(size(&divided) >= size(&a), "{} becomes {}", a, divided);
+        }
+    }
+
     /// The block itself, and copies of it that never meet, in the order of the tiler.
     #[test]
     fn logical_product(a in gapped(POWERS, &[1, 2, 4]), b in gapped(POWERS, &[1, 2])) {
