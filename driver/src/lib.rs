@@ -2,4 +2,5 @@
 
 pub mod compile;
 pub mod package;
+pub mod run;
 pub mod tools;

@@ -95,9 +95,8 @@ impl<'a, 'o> Run<'a, 'o> {
         let state = ThreadState::with_scratch(pool, scratch);
         let run = std::ptr::from_mut(self).cast::<c_void>();
         // SAFETY: the caller's promise; the program uses `run` only within this call.
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            with_state(&state, || unsafe { entry(run) })
-        }));
+        let body = || unsafe { entry(run) };
+        let result = catch_unwind(AssertUnwindSafe(|| with_state(&state, body)));
         self.context.scratch = state.into_scratch();
         result.map_err(|payload| match payload.downcast::<CheckFailure>() {
             Ok(check) => self.failure(*check),
@@ -174,11 +173,11 @@ impl<'a, 'o> Run<'a, 'o> {
         let i = usize::try_from(index).map_err(|_| bad())?;
         let output = self.info.outputs.get(i).ok_or_else(bad)?;
         let rank = output.dims.len();
-        // SAFETY: the caller's promise. A scalar's dims may be null.
-        let dims = if rank == 0 {
-            &[]
-        } else {
-            unsafe { std::slice::from_raw_parts(dims, rank) }
+        let dims = match rank {
+            // A scalar's dims may be null.
+            0 => &[],
+            // SAFETY: the caller's promise.
+            _ => unsafe { std::slice::from_raw_parts(dims, rank) },
         };
         let needed = output.dtype.tensor_bytes(dims);
         let Some(needed) = needed.filter(|&needed| i64::try_from(needed) == Ok(bytes)) else {

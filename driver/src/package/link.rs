@@ -69,7 +69,7 @@ pub fn link(link: &Link<'_>) -> Result<()> {
     run(&program, &mut command)
 }
 
-/// The flags that both kinds of linker get.
+/// The flags that both kinds of linker get. No soname: a library's bytes do not depend on what its file is called.
 fn linker_flags(name: &str, script: &Path) -> Vec<OsString> {
     let mut flags: Vec<OsString> = [
         "--gc-sections",
@@ -87,7 +87,6 @@ fn linker_flags(name: &str, script: &Path) -> Vec<OsString> {
     .to_vec();
     flags.push(prefixed("--version-script=", script.as_os_str()));
     flags.push(format!("--defsym={name}_api=aitmlir_get_api").into());
-    flags.push(format!("-soname={name}.so").into());
     flags
 }
 

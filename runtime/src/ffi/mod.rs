@@ -1,10 +1,11 @@
-//! The crate's only foreign interface: [`types`] and [`api`] are the C ABI that users see (`include/aitmlir.h`),
+//! The crate's only foreign interface: [`types`], [`api`] and [`table`] are the C ABI that users see (`include/aitmlir.h`),
 //! [`program`] is what compiled programs call. The names are exported under the feature `c-abi` only.
 
 pub mod api;
 #[cfg(feature = "c-abi")]
 pub mod exports;
 pub mod program;
+pub mod table;
 pub mod types;
 
 mod describe;
