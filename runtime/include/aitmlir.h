@@ -171,7 +171,19 @@ int aitmlir_constant_get(const aitmlir_model *model, const char *name, const ait
  */
 int aitmlir_constants_set(aitmlir_model *model, int32_t count, const char *const *names, const aitmlir_tensor *tensors);
 
-/* All of the above as a table. */
+/* A tensor of these parts. */
+static inline aitmlir_tensor aitmlir_tensor_of(void *data, int64_t *dims, uint64_t bytes, int32_t dtype, int32_t rank) {
+  aitmlir_tensor tensor;
+  tensor.data = data;
+  tensor.dims = dims;
+  tensor.bytes = bytes;
+  tensor.dtype = dtype;
+  tensor.rank = rank;
+  tensor.reserved[0] = tensor.reserved[1] = 0;
+  return tensor;
+}
+
+/* All functions as a table. */
 typedef struct aitmlir_api {
   size_t struct_size;
   uint32_t (*abi_version)(void);

@@ -9,7 +9,6 @@ use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{JoinHandle, Thread};
 
 use crate::error::{Error, Result};
 use crate::thread::{ThreadState, with_state};
@@ -26,7 +25,7 @@ const SPINS: usize = 2000;
 /// Threads that wait for parallel loops.
 pub struct Pool {
     shared: Arc<Shared>,
-    workers: Vec<JoinHandle<()>>,
+    workers: Vec<Worker>,
 }
 
 struct Shared {
@@ -49,7 +48,8 @@ struct Job {
     next: AtomicUsize,
     done: AtomicUsize,
     failure: Mutex<Option<Box<dyn Any + Send>>>,
-    owner: Thread,
+    /// Tells the run that all chunks are done.
+    finished: Condvar,
 }
 
 // SAFETY: `env` is only handed to `task`, which the program declares fit to run on several threads.
@@ -78,11 +78,7 @@ impl Pool {
             workers: Vec::with_capacity(threads - 1),
         };
         for _ in 1..threads {
-            let shared = Arc::clone(&pool.shared);
-            let worker = std::thread::Builder::new()
-                .name("aitmlir".to_string())
-                .spawn(move || work(&shared))
-                .map_err(|cause| Error::Unsupported(format!("cannot start a thread: {cause}")))?;
+            let worker = Worker::start(Arc::clone(&pool.shared))?;
             pool.workers.push(worker);
         }
         Ok(pool)
@@ -112,7 +108,7 @@ impl Pool {
             next: AtomicUsize::new(0),
             done: AtomicUsize::new(0),
             failure: Mutex::new(None),
-            owner: std::thread::current(),
+            finished: Condvar::new(),
         });
         self.shared.post(&job);
         job.work();
@@ -128,10 +124,7 @@ impl Drop for Pool {
     fn drop(&mut self) {
         lock(&self.shared.queue).stop = true;
         self.shared.wake.notify_all();
-        for worker in self.workers.drain(..) {
-            // A worker catches every failure of a task, so it ends without one.
-            let _ = worker.join();
-        }
+        self.workers.drain(..).for_each(Worker::join);
     }
 }
 
@@ -193,32 +186,73 @@ impl Job {
                 lock(&self.failure).get_or_insert(payload);
             }
             if self.done.fetch_add(1, Ordering::AcqRel) + 1 == self.chunks {
-                self.owner.unpark();
+                // Under the lock, so that the run either sees the count or waits for this.
+                let _failure = lock(&self.failure);
+                self.finished.notify_one();
             }
         }
     }
 
     /// Waits until every chunk is done.
     fn wait(&self) {
-        let mut spins = 0;
-        while self.done.load(Ordering::Acquire) < self.chunks {
-            if spins < SPINS {
-                spins += 1;
-                std::hint::spin_loop();
-            } else {
-                std::thread::park();
+        for _ in 0..SPINS {
+            if self.is_done() {
+                return;
             }
+            std::hint::spin_loop();
         }
+        let mut failure = lock(&self.failure);
+        while !self.is_done() {
+            failure = self
+                .finished
+                .wait(failure)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.done.load(Ordering::Acquire) == self.chunks
     }
 }
 
-fn work(shared: &Shared) {
+/// A thread of the pool. Made without `std::thread`, which leaves something to drop in the thread that starts another:
+/// that would keep the library loaded until that thread ends.
+struct Worker(libc::pthread_t);
+
+impl Worker {
+    fn start(shared: Arc<Shared>) -> Result<Worker> {
+        let argument = Arc::into_raw(shared).cast_mut().cast::<c_void>();
+        let mut thread = 0;
+        // SAFETY: `work` takes the argument over.
+        let status = unsafe { libc::pthread_create(&mut thread, std::ptr::null(), work, argument) };
+        if status == 0 {
+            return Ok(Worker(thread));
+        }
+        // SAFETY: no thread took the argument over.
+        drop(unsafe { Arc::from_raw(argument.cast::<Shared>()) });
+        let cause = std::io::Error::from_raw_os_error(status);
+        Err(Error::Unsupported(format!(
+            "cannot start a thread: {cause}"
+        )))
+    }
+
+    fn join(self) {
+        // SAFETY: the thread was started joinable and is joined once.
+        unsafe { libc::pthread_join(self.0, std::ptr::null_mut()) };
+    }
+}
+
+/// The life of a worker.
+extern "C" fn work(argument: *mut c_void) -> *mut c_void {
+    // SAFETY: what `Worker::start` made of an Arc.
+    let shared = unsafe { Arc::from_raw(argument.cast_const().cast::<Shared>()) };
     let state = ThreadState::new(None);
     with_state(&state, || {
         while let Some(job) = shared.next() {
             job.work();
         }
     });
+    std::ptr::null_mut()
 }
 
 /// Chunk `i` of `[0, n)` cut into `chunks` parts that differ by at most one.

@@ -15,7 +15,7 @@ pub(crate) struct ThreadState<'a> {
 }
 
 thread_local! {
-    // No destructor, so that the library can be unloaded while threads that ran it live on.
+    // No destructor: it would keep the library loaded until the thread ends.
     static STATE: Cell<*const ThreadState<'static>> = const { Cell::new(std::ptr::null()) };
 }
 

@@ -60,6 +60,32 @@ impl Names {
     }
 }
 
+impl Names {
+    /// The parameters for dims and inputs, with a comma behind.
+    fn typed_parameters(&self) -> String {
+        let prefix = &self.prefix;
+        let dims = if self.dims.fields.is_empty() {
+            String::new()
+        } else {
+            format!("const {prefix}_dims *dims, ")
+        };
+        format!("{dims}const {prefix}_inputs *inputs,")
+    }
+
+    /// How many dims all inputs have.
+    fn shape_numbers(&self) -> usize {
+        self.dims.of_input.iter().map(Vec::len).sum()
+    }
+}
+
+impl Dims {
+    /// The field that holds a dim of an input, where it varies.
+    fn field(&self, input: usize, dim: usize) -> Option<&str> {
+        let field = (*self.of_input.get(input)?.get(dim)?)?;
+        self.fields.get(field).map(|(name, _)| name.as_str())
+    }
+}
+
 impl Dims {
     fn new(info: &ModelInfo, inputs: &[String]) -> Dims {
         let mut keys: Vec<(String, Dim)> = Vec::new();
@@ -214,11 +240,6 @@ fn write_outputs(out: &mut String, info: &ModelInfo, names: &Names) -> std::fmt:
 
 fn write_functions(out: &mut String, info: &ModelInfo, names: &Names) -> std::fmt::Result {
     let (prefix, upper) = (&names.prefix, &names.upper);
-    let (dims_parameter, dims_argument) = if names.dims.fields.is_empty() {
-        (String::new(), "")
-    } else {
-        (format!("const {prefix}_dims *dims, "), "dims, ")
-    };
     writeln!(
         out,
         "/* Creates the model; options may be NULL. Free it with {prefix}_destroy. */"
@@ -233,42 +254,88 @@ fn write_functions(out: &mut String, info: &ModelInfo, names: &Names) -> std::fm
     )?;
     writeln!(
         out,
-        "static inline void {prefix}_destroy(aitmlir_model *model) {{ {upper}_API->model_destroy(model); }}\n"
+        "static inline void {prefix}_destroy(aitmlir_model *model) {{"
     )?;
+    writeln!(out, "  {upper}_API->model_destroy(model);\n}}\n")?;
     writeln!(out, "/* Text of the last failure on this thread. */")?;
     writeln!(
         out,
-        "static inline const char *{prefix}_last_error(void) {{ return {upper}_API->last_error(); }}\n"
+        "static inline const char *{prefix}_last_error(void) {{"
     )?;
+    writeln!(out, "  return {upper}_API->last_error();\n}}\n")?;
+    write_fill(out, info, names)?;
+    write_run(out, info, names)?;
+    write_run_owned(out, info, names)
+}
 
-    write_fill(out, info, names, &dims_parameter)?;
-
-    let run = format!("{upper}_API->run");
-    writeln!(out, "/* Runs the model into your buffers. */")?;
+/// The function that makes the ABI's tensors of the typed inputs.
+fn write_fill(out: &mut String, info: &ModelInfo, names: &Names) -> std::fmt::Result {
+    let (prefix, shapes, inputs) = (&names.prefix, names.shape_numbers(), info.inputs.len());
     writeln!(
         out,
-        "static inline int {prefix}_run(aitmlir_model *model, {dims_parameter}const {prefix}_inputs *inputs,"
+        "/* The ABI's tensors of the inputs; shapes: room for their dims. */"
     )?;
-    writeln!(out, "    {prefix}_outputs *outputs) {{")?;
-    write_call_inputs(out, names, dims_argument)?;
     writeln!(
         out,
-        "  aitmlir_tensor out[{}] = {{{{0}}}};",
-        info.outputs.len().max(1)
+        "static inline void {prefix}_fill({}",
+        names.typed_parameters()
     )?;
-    for (i, (output, name)) in info.outputs.iter().zip(&names.outputs).enumerate() {
-        let rank = output.dims.len();
-        writeln!(
-            out,
-            "  out[{i}].data = outputs->{name};\n  out[{i}].bytes = outputs->{name}_bytes;"
-        )?;
-        if rank > 0 {
-            writeln!(out, "  out[{i}].dims = outputs->{name}_dims;")?;
+    writeln!(
+        out,
+        "    int64_t shapes[{}], aitmlir_tensor in[{}]) {{",
+        shapes.max(1),
+        inputs.max(1)
+    )?;
+    let mut at = 0;
+    for (i, (input, c_name)) in info.inputs.iter().zip(&names.inputs).enumerate() {
+        let mut elements = String::new();
+        for (d, dim) in input.dims.iter().enumerate() {
+            let value = names
+                .dims
+                .field(i, d)
+                .map_or_else(|| dim.min().to_string(), |field| format!("dims->{field}"));
+            writeln!(out, "  shapes[{}] = {value};", at + d)?;
+            write!(elements, " * (uint64_t)shapes[{}]", at + d)?;
         }
         writeln!(
             out,
-            "  out[{i}].dtype = {};\n  out[{i}].rank = {rank};",
-            dtype(output)
+            "  in[{i}] = aitmlir_tensor_of((void *)inputs->{c_name}, shapes + {at},"
+        )?;
+        let (dtype, rank) = (dtype(input), input.dims.len());
+        writeln!(
+            out,
+            "    sizeof(*inputs->{c_name}){elements}, {dtype}, {rank});"
+        )?;
+        at += rank;
+    }
+    if info.inputs.is_empty() {
+        writeln!(out, "  (void)inputs;\n  (void)shapes;\n  (void)in;")?;
+    }
+    writeln!(out, "}}\n")
+}
+
+fn write_run(out: &mut String, info: &ModelInfo, names: &Names) -> std::fmt::Result {
+    let (prefix, upper) = (&names.prefix, &names.upper);
+    let (inputs, outputs) = (info.inputs.len(), info.outputs.len());
+    writeln!(out, "/* Runs the model into your buffers. */")?;
+    writeln!(
+        out,
+        "static inline int {prefix}_run(aitmlir_model *model, {}",
+        names.typed_parameters()
+    )?;
+    writeln!(out, "    {prefix}_outputs *outputs) {{")?;
+    write_call_inputs(out, names)?;
+    writeln!(out, "  aitmlir_tensor out[{}];", outputs.max(1))?;
+    for (i, (output, name)) in info.outputs.iter().zip(&names.outputs).enumerate() {
+        let (dtype, rank) = (dtype(output), output.dims.len());
+        let dims = if rank == 0 {
+            "NULL".to_string()
+        } else {
+            format!("outputs->{name}_dims")
+        };
+        writeln!(
+            out,
+            "  out[{i}] = aitmlir_tensor_of(outputs->{name}, {dims}, outputs->{name}_bytes, {dtype}, {rank});"
         )?;
     }
     if info.outputs.is_empty() {
@@ -276,21 +343,23 @@ fn write_functions(out: &mut String, info: &ModelInfo, names: &Names) -> std::fm
     }
     writeln!(
         out,
-        "  return {run}(model, in, {}, out, {});\n}}\n",
-        info.inputs.len(),
-        info.outputs.len()
-    )?;
+        "  return {upper}_API->run(model, in, {inputs}, out, {outputs});\n}}\n"
+    )
+}
 
+fn write_run_owned(out: &mut String, info: &ModelInfo, names: &Names) -> std::fmt::Result {
+    let (prefix, upper) = (&names.prefix, &names.upper);
     writeln!(
         out,
         "/* Runs the model into memory of the library: for outputs whose size depends on data. */"
     )?;
     writeln!(
         out,
-        "static inline int {prefix}_run_owned(aitmlir_model *model, {dims_parameter}const {prefix}_inputs *inputs,"
+        "static inline int {prefix}_run_owned(aitmlir_model *model, {}",
+        names.typed_parameters()
     )?;
     writeln!(out, "    aitmlir_result **result) {{")?;
-    write_call_inputs(out, names, dims_argument)?;
+    write_call_inputs(out, names)?;
     writeln!(
         out,
         "  return {upper}_API->run_owned(model, in, {}, result);\n}}",
@@ -298,77 +367,18 @@ fn write_functions(out: &mut String, info: &ModelInfo, names: &Names) -> std::fm
     )
 }
 
-/// The function that makes the ABI's tensors of the typed inputs.
-fn write_fill(
-    out: &mut String,
-    info: &ModelInfo,
-    names: &Names,
-    dims_parameter: &str,
-) -> std::fmt::Result {
-    let numbers: usize = info.inputs.iter().map(|input| input.dims.len()).sum();
+fn write_call_inputs(out: &mut String, names: &Names) -> std::fmt::Result {
+    let (shapes, inputs) = (names.shape_numbers().max(1), names.inputs.len().max(1));
+    let dims = if names.dims.fields.is_empty() {
+        ""
+    } else {
+        "dims, "
+    };
     writeln!(
         out,
-        "/* The ABI's tensors of the inputs; shapes: room for their dims. */"
+        "  int64_t shapes[{shapes}];\n  aitmlir_tensor in[{inputs}];"
     )?;
-    writeln!(
-        out,
-        "static inline void {}_fill({dims_parameter}const {}_inputs *inputs,",
-        names.prefix, names.prefix
-    )?;
-    writeln!(
-        out,
-        "    int64_t shapes[{}], aitmlir_tensor in[{}]) {{",
-        numbers.max(1),
-        info.inputs.len().max(1)
-    )?;
-    let mut at = 0;
-    for (i, (input, fields)) in info.inputs.iter().zip(&names.dims.of_input).enumerate() {
-        let mut elements = String::new();
-        for (d, (dim, field)) in input.dims.iter().zip(fields).enumerate() {
-            let value = match field.and_then(|field| names.dims.fields.get(field)) {
-                Some((field, _)) => format!("dims->{field}"),
-                None => dim.min().to_string(),
-            };
-            writeln!(out, "  shapes[{}] = {value};", at + d)?;
-            write!(elements, " * (uint64_t)shapes[{}]", at + d)?;
-        }
-        let name = names.inputs.get(i).map_or("", String::as_str);
-        writeln!(
-            out,
-            "  in[{i}].data = (void *)inputs->{name};\n  in[{i}].dims = shapes + {at};"
-        )?;
-        writeln!(out, "  in[{i}].bytes = sizeof(*inputs->{name}){elements};")?;
-        writeln!(
-            out,
-            "  in[{i}].dtype = {};\n  in[{i}].rank = {};",
-            dtype(input),
-            input.dims.len()
-        )?;
-        writeln!(out, "  in[{i}].reserved[0] = in[{i}].reserved[1] = 0;")?;
-        at += input.dims.len();
-    }
-    if info.inputs.is_empty() {
-        writeln!(out, "  (void)inputs;\n  (void)in;")?;
-    }
-    if numbers == 0 {
-        writeln!(out, "  (void)shapes;")?;
-    }
-    writeln!(out, "}}\n")
-}
-
-fn write_call_inputs(out: &mut String, names: &Names, dims_argument: &str) -> std::fmt::Result {
-    let numbers: usize = names.dims.of_input.iter().map(Vec::len).sum();
-    writeln!(
-        out,
-        "  int64_t shapes[{}];\n  aitmlir_tensor in[{}];",
-        numbers.max(1),
-        names.inputs.len().max(1)
-    )?;
-    writeln!(
-        out,
-        "  {}_fill({dims_argument}inputs, shapes, in);",
-        names.prefix
-    )
+    writeln!(out, "  {}_fill({dims}inputs, shapes, in);", names.prefix)
 }
 
 fn dtype(tensor: &TensorInfo) -> String {

@@ -15,9 +15,9 @@ use super::library::{Library, Model};
 use super::tensor::Tensor;
 use super::{bench, inspect, npy};
 
-/// Exit codes: 0 done, 1 an output is not as expected, 2 anything else went wrong.
-const MISMATCH: u8 = 1;
-const FAILED: u8 = 2;
+/// Exit codes: 0 done, 1 something is wrong with a file or a tensor, 2 with the command line, 3 an output is not as expected.
+const FAILED: u8 = 1;
+const MISMATCH: u8 = 3;
 
 /// Runs, verifies, measures and inspects compiled models.
 #[derive(Debug, Parser)]
@@ -31,7 +31,7 @@ struct Cli {
 enum Command {
     /// Run a model once and show or write its outputs
     Run(RunArgs),
-    /// Run a model and compare its outputs with expected ones (exit code 1 where they differ)
+    /// Run a model and compare its outputs with expected ones (exit code 3 where they differ)
     Verify(VerifyArgs),
     /// Measure the time of a run
     Bench(BenchArgs),

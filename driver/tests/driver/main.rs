@@ -1,4 +1,7 @@
 //! The driver's integration tests, in one binary, since each that links MLIR is large.
 
 mod affine;
+mod cli;
+mod header;
 mod package;
+mod run;

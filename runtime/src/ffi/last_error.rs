@@ -9,7 +9,7 @@ use crate::error::{Result, Status, catch};
 const CAPACITY: usize = 2048;
 
 thread_local! {
-    // An array, so that the thread's exit has nothing to run in a library that may be gone by then.
+    // An array, which has no destructor: one would keep the library loaded until the thread ends.
     static TEXT: UnsafeCell<[u8; CAPACITY]> = const { UnsafeCell::new([0; CAPACITY]) };
 }
 
