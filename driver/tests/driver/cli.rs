@@ -210,7 +210,7 @@ fn bad_arguments_are_one_line() {
 fn check_error(arguments: &[&str], expected: &str) {
     let done = call(arguments);
     let message = text(&done.stderr);
-    assert_eq!(done.status.code(), Some(2), "{arguments:?}: {message}");
+    assert_eq!(done.status.code(), Some(1), "{arguments:?}: {message}");
     assert!(
         message.starts_with("error: ") && message.contains(expected),
         "{arguments:?}: {message}"
