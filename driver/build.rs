@@ -11,27 +11,13 @@ const LIBRARY: &str = "libaitmlir_runtime.a";
 
 fn main() {
     let manifest_dir = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
-    let workspace = manifest_dir
-        .parent()
-        .expect("the driver lies in the workspace");
-    for input in [
-        "runtime/src",
-        "runtime/include",
-        "runtime/aitmlir.map",
-        "runtime/Cargo.toml",
-        "Cargo.toml",
-    ] {
-        println!(
-            "cargo::rerun-if-changed={}",
-            workspace.join(input).display()
-        );
+    let workspace = manifest_dir.parent().expect("the driver lies in the workspace");
+    for input in ["runtime/src", "runtime/include", "runtime/aitmlir.map", "runtime/Cargo.toml", "Cargo.toml"] {
+        println!("cargo::rerun-if-changed={}", workspace.join(input).display());
     }
     println!("cargo::rerun-if-changed=build.rs");
     // Debian's name of the folder that holds the target's C library.
-    println!(
-        "cargo::rustc-env=AITMLIR_MULTIARCH={}",
-        variable("TARGET").replace("-unknown", "")
-    );
+    println!("cargo::rustc-env=AITMLIR_MULTIARCH={}", variable("TARGET").replace("-unknown", ""));
     build_runtime(workspace);
 }
 
@@ -41,23 +27,8 @@ fn build_runtime(workspace: &Path) {
     let mut cargo = Command::new(variable("CARGO"));
     cargo
         .current_dir(workspace)
-        .args([
-            "rustc",
-            "--package",
-            "aitmlir-runtime",
-            "--lib",
-            "--crate-type",
-            "staticlib",
-        ])
-        .args([
-            "--features",
-            "c-abi",
-            "--profile",
-            "runtime",
-            "--locked",
-            "--offline",
-            "--quiet",
-        ])
+        .args(["rustc", "--package", "aitmlir-runtime", "--lib", "--crate-type", "staticlib"])
+        .args(["--features", "c-abi", "--profile", "runtime", "--locked", "--offline", "--quiet"])
         .arg("--target-dir")
         .arg(&target_dir)
         // The flags and wrappers of the outer build (clippy, coverage) are not for what goes into a model.
@@ -71,9 +42,7 @@ fn build_runtime(workspace: &Path) {
         cargo.args(["--target", &variable("TARGET")]);
         built.push(variable("TARGET"));
     }
-    let status = cargo
-        .status()
-        .expect("cargo runs, since it runs this script");
+    let status = cargo.status().expect("cargo runs, since it runs this script");
     assert!(status.success(), "the runtime did not build: {cargo:?}");
     let library = built.join("runtime").join(LIBRARY);
     std::fs::copy(&library, out_dir.join(LIBRARY))
@@ -82,9 +51,7 @@ fn build_runtime(workspace: &Path) {
 
 /// A target directory beside the profiles' own folders, so that all profiles share one build of the runtime.
 fn nested_target_dir(out_dir: &Path) -> PathBuf {
-    let build = out_dir
-        .ancestors()
-        .find(|dir| dir.file_name().is_some_and(|name| name == "build"));
+    let build = out_dir.ancestors().find(|dir| dir.file_name().is_some_and(|name| name == "build"));
     match build.and_then(Path::parent).and_then(Path::parent) {
         Some(target) => target.join("aitmlir-runtime"),
         None => out_dir.join("aitmlir-runtime"),
@@ -96,9 +63,7 @@ fn rust_flags() -> Vec<String> {
     let home = env::var_os("CARGO_HOME")
         .map(PathBuf::from)
         .or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo")));
-    home.map(|home| format!("--remap-path-prefix={}=/cargo", home.display()))
-        .into_iter()
-        .collect()
+    home.map(|home| format!("--remap-path-prefix={}=/cargo", home.display())).into_iter().collect()
 }
 
 fn variable(name: &str) -> String {

@@ -33,21 +33,13 @@ pub(crate) fn check_shapes(info: &ModelInfo, inputs: &[TensorRef<'_>]) -> Result
 
 /// Checks that the inputs' buffers hold their shapes.
 pub(crate) fn check_buffers(info: &ModelInfo, inputs: &[TensorRef<'_>]) -> Result<()> {
-    info.inputs
-        .iter()
-        .zip(inputs)
-        .try_for_each(|(expected, given)| check_buffer("input", &expected.name, given))
+    info.inputs.iter().zip(inputs).try_for_each(|(expected, given)| check_buffer("input", &expected.name, given))
 }
 
 /// Checks that a tensor's buffer holds its shape.
 pub(crate) fn check_buffer(what: &'static str, name: &str, given: &TensorRef<'_>) -> Result<()> {
-    let dtype = given
-        .dtype
-        .ok_or_else(|| Error::Internal("a buffer was checked before its type".into()))?;
-    let needed = dtype.tensor_bytes(given.dims).ok_or(Error::OutOfMemory {
-        bytes: i64::MAX,
-        what,
-    })?;
+    let dtype = given.dtype.ok_or_else(|| Error::Internal("a buffer was checked before its type".into()))?;
+    let needed = dtype.tensor_bytes(given.dims).ok_or(Error::OutOfMemory { bytes: i64::MAX, what })?;
     if given.bytes < needed as u64 || (given.data.is_null() && needed > 0) {
         return Err(Error::Buffer {
             what,
@@ -58,54 +50,25 @@ pub(crate) fn check_buffer(what: &'static str, name: &str, given: &TensorRef<'_>
         });
     }
     if needed > 0 && !(given.data as usize).is_multiple_of(dtype.bytes()) {
-        return Err(Error::Misaligned {
-            what,
-            name: name.to_string(),
-            align: dtype.bytes(),
-        });
+        return Err(Error::Misaligned { what, name: name.to_string(), align: dtype.bytes() });
     }
     Ok(())
 }
 
 /// Checks how many tensors were given.
 pub(crate) fn check_count(what: &'static str, expected: usize, found: usize) -> Result<()> {
-    if expected == found {
-        Ok(())
-    } else {
-        Err(Error::Count {
-            what,
-            expected,
-            found: found as i64,
-        })
-    }
+    if expected == found { Ok(()) } else { Err(Error::Count { what, expected, found: found as i64 }) }
 }
 
 /// Checks type and rank of a tensor.
-pub(crate) fn check_type(
-    what: &'static str,
-    expected: &TensorInfo,
-    given: &TensorRef<'_>,
-) -> Result<()> {
+pub(crate) fn check_type(what: &'static str, expected: &TensorInfo, given: &TensorRef<'_>) -> Result<()> {
     if given.dtype != Some(expected.dtype) {
-        let found = given.dtype.map_or_else(
-            || format!("type number {}", given.dtype_code),
-            |t| t.to_string(),
-        );
-        return Err(Error::DType {
-            what,
-            name: expected.name.clone(),
-            expected: expected.dtype,
-            found,
-        });
+        let found = given.dtype.map_or_else(|| format!("type number {}", given.dtype_code), |t| t.to_string());
+        return Err(Error::DType { what, name: expected.name.clone(), expected: expected.dtype, found });
     }
     if given.dims.len() != expected.dims.len() {
         let found = given.dims.len() as i64;
-        return Err(Error::Rank {
-            what,
-            name: expected.name.clone(),
-            expected: expected.dims.len(),
-            found,
-        });
+        return Err(Error::Rank { what, name: expected.name.clone(), expected: expected.dims.len(), found });
     }
     Ok(())
 }
@@ -125,13 +88,7 @@ fn check_dim(tensor: &TensorInfo, index: usize, dim: &Dim, found: i64) -> Result
         Some(name) => format!("{index} ({name})"),
         None => index.to_string(),
     };
-    Err(Error::Dim {
-        what: "input",
-        name: tensor.name.clone(),
-        dim: label,
-        bound: bound_text(dim),
-        found,
-    })
+    Err(Error::Dim { what: "input", name: tensor.name.clone(), dim: label, bound: bound_text(dim), found })
 }
 
 fn bound_text(dim: &Dim) -> String {
@@ -143,11 +100,7 @@ fn bound_text(dim: &Dim) -> String {
                 Some(max) => format!("in {low}..{max}"),
                 None => format!("at least {low}"),
             };
-            if d.multiple > 1 {
-                format!("{range} and a multiple of {}", d.multiple)
-            } else {
-                range
-            }
+            if d.multiple > 1 { format!("{range} and a multiple of {}", d.multiple) } else { range }
         }
     }
 }
@@ -167,20 +120,13 @@ pub(crate) struct OutputDim {
 }
 
 /// The dims that an output will have for inputs of these (checked) shapes.
-pub(crate) fn output_dims(
-    info: &ModelInfo,
-    output: &TensorInfo,
-    inputs: &[TensorRef<'_>],
-) -> Result<Vec<OutputDim>> {
+pub(crate) fn output_dims(info: &ModelInfo, output: &TensorInfo, inputs: &[TensorRef<'_>]) -> Result<Vec<OutputDim>> {
     let input_dim = |i: usize, d: usize| inputs.get(i)?.dims.get(d).copied();
     output
         .dims
         .iter()
         .map(|dim| match dim {
-            Dim::Static(n) => Ok(OutputDim {
-                value: Some(*n),
-                max: Some(*n),
-            }),
+            Dim::Static(n) => Ok(OutputDim { value: Some(*n), max: Some(*n) }),
             Dim::Dynamic(d) => dynamic_output_dim(info, output, d, &input_dim),
         })
         .collect()
@@ -194,18 +140,12 @@ fn dynamic_output_dim(
 ) -> Result<OutputDim> {
     let eval = |expr: &crate::expr::DimExpr| {
         expr.eval(input_dim).ok_or_else(|| {
-            Error::Argument(format!(
-                "the shape of output '{}' cannot be computed for these inputs",
-                output.name
-            ))
+            Error::Argument(format!("the shape of output '{}' cannot be computed for these inputs", output.name))
         })
     };
     let value = match &dim.expr {
         Some(expr) => Some(eval(expr)?),
-        None => dim
-            .name
-            .as_deref()
-            .and_then(|name| named_dim(info, name, input_dim)),
+        None => dim.name.as_deref().and_then(|name| named_dim(info, name, input_dim)),
     };
     let max = match (value, &dim.bound) {
         (Some(value), _) => Some(value),
@@ -216,11 +156,7 @@ fn dynamic_output_dim(
 }
 
 /// The value of the inputs' dim with this name.
-fn named_dim(
-    info: &ModelInfo,
-    name: &str,
-    input_dim: &dyn Fn(usize, usize) -> Option<i64>,
-) -> Option<i64> {
+fn named_dim(info: &ModelInfo, name: &str, input_dim: &dyn Fn(usize, usize) -> Option<i64>) -> Option<i64> {
     info.inputs.iter().enumerate().find_map(|(i, input)| {
         let d = input.dims.iter().position(|dim| dim.name() == Some(name))?;
         input_dim(i, d)

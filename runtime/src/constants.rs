@@ -41,14 +41,9 @@ impl ConstantSet {
                 Source::Owned(Arc::new(Buffer::new(bytes, "derived constants")?))
             } else {
                 let start = usize::try_from(info.offset).ok();
-                let slice =
-                    start.and_then(|start| blob.bytes().get(start..start.checked_add(bytes)?));
-                let slice = slice.ok_or_else(|| {
-                    Error::Internal(format!(
-                        "constant '{}' lies outside of the weights",
-                        info.name
-                    ))
-                })?;
+                let slice = start.and_then(|start| blob.bytes().get(start..start.checked_add(bytes)?));
+                let slice = slice
+                    .ok_or_else(|| Error::Internal(format!("constant '{}' lies outside of the weights", info.name)))?;
                 Source::Blob(BlobAddress(slice.as_ptr()))
             });
         }
@@ -56,18 +51,11 @@ impl ConstantSet {
     }
 
     /// A new set with other data for some constants and new room for the derived ones.
-    pub(crate) fn with(
-        &self,
-        infos: &[ConstantInfo],
-        changed: Vec<(usize, Buffer)>,
-    ) -> Result<ConstantSet> {
+    pub(crate) fn with(&self, infos: &[ConstantInfo], changed: Vec<(usize, Buffer)>) -> Result<ConstantSet> {
         let mut set = self.clone();
         for (slot, info) in set.data.iter_mut().zip(infos) {
             if info.derived {
-                *slot = Source::Owned(Arc::new(Buffer::new(
-                    checked_bytes(info)?,
-                    "derived constants",
-                )?));
+                *slot = Source::Owned(Arc::new(Buffer::new(checked_bytes(info)?, "derived constants")?));
             }
         }
         for (index, buffer) in changed {
@@ -90,12 +78,7 @@ impl ConstantSet {
 /// The size of a constant, which its dims and its bytes agree about.
 pub(crate) fn checked_bytes(info: &ConstantInfo) -> Result<usize> {
     let bytes = DType::tensor_bytes(info.dtype, &info.dims);
-    bytes
-        .filter(|&bytes| bytes as u64 == info.bytes)
-        .ok_or_else(|| {
-            Error::Internal(format!(
-                "constant '{}' of shape {:?} cannot have {} bytes",
-                info.name, info.dims, info.bytes
-            ))
-        })
+    bytes.filter(|&bytes| bytes as u64 == info.bytes).ok_or_else(|| {
+        Error::Internal(format!("constant '{}' of shape {:?} cannot have {} bytes", info.name, info.dims, info.bytes))
+    })
 }

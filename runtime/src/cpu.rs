@@ -4,18 +4,11 @@ use crate::error::{Error, Result};
 
 /// Fails where the CPU lacks one of `features` (LLVM's names). A name that isn't known here is not checked.
 pub(crate) fn check_features(features: &[String]) -> Result<()> {
-    let missing: Vec<&str> = features
-        .iter()
-        .map(String::as_str)
-        .filter(|name| has(name) == Some(false))
-        .collect();
+    let missing: Vec<&str> = features.iter().map(String::as_str).filter(|name| has(name) == Some(false)).collect();
     if missing.is_empty() {
         return Ok(());
     }
-    let text = format!(
-        "the model was compiled for a CPU with {}, which this machine lacks",
-        missing.join(", ")
-    );
+    let text = format!("the model was compiled for a CPU with {}, which this machine lacks", missing.join(", "));
     Err(Error::Unsupported(text))
 }
 

@@ -189,15 +189,13 @@ impl Error {
     /// The number of this error in the C ABI.
     pub fn status(&self) -> Status {
         match self {
-            Error::Null(_)
-            | Error::Argument(_)
-            | Error::Index { .. }
-            | Error::UnknownName { .. } => Status::InvalidArgument,
+            Error::Null(_) | Error::Argument(_) | Error::Index { .. } | Error::UnknownName { .. } => {
+                Status::InvalidArgument
+            }
             Error::Count { .. } | Error::DerivedConstant(_) => Status::InvalidArgument,
-            Error::DType { .. }
-            | Error::Rank { .. }
-            | Error::Dim { .. }
-            | Error::DimConflict { .. } => Status::InvalidTensor,
+            Error::DType { .. } | Error::Rank { .. } | Error::Dim { .. } | Error::DimConflict { .. } => {
+                Status::InvalidTensor
+            }
             Error::Misaligned { .. } => Status::InvalidTensor,
             Error::Buffer { .. } => Status::BufferTooSmall,
             Error::WeightsMissing { .. } | Error::WeightsBad { .. } => Status::Weights,

@@ -39,12 +39,8 @@ impl DimExpr {
             DimExpr::Sub(a, b) => both(a, b).and_then(|(a, b)| a.checked_sub(b)),
             DimExpr::Mul(a, b) => both(a, b).and_then(|(a, b)| a.checked_mul(b)),
             DimExpr::FloorDiv(a, b) => both(a, b).and_then(|(a, b)| floor_div(a, b)),
-            DimExpr::CeilDiv(a, b) => {
-                both(a, b).and_then(|(a, b)| floor_div(a.checked_neg()?, b)?.checked_neg())
-            }
-            DimExpr::Mod(a, b) => {
-                both(a, b).and_then(|(a, b)| a.checked_sub(floor_div(a, b)?.checked_mul(b)?))
-            }
+            DimExpr::CeilDiv(a, b) => both(a, b).and_then(|(a, b)| floor_div(a.checked_neg()?, b)?.checked_neg()),
+            DimExpr::Mod(a, b) => both(a, b).and_then(|(a, b)| a.checked_sub(floor_div(a, b)?.checked_mul(b)?)),
             DimExpr::Min(a, b) => both(a, b).map(|(a, b)| a.min(b)),
             DimExpr::Max(a, b) => both(a, b).map(|(a, b)| a.max(b)),
         }
@@ -52,12 +48,9 @@ impl DimExpr {
 
     /// The expression as text, with `input_dim` naming the leaves.
     pub fn render(&self, input_dim: &dyn Fn(usize, usize) -> String) -> String {
-        let infix = |a: &DimExpr, op: &str, b: &DimExpr| {
-            format!("({} {op} {})", a.render(input_dim), b.render(input_dim))
-        };
-        let call = |f: &str, a: &DimExpr, b: &DimExpr| {
-            format!("{f}({}, {})", a.render(input_dim), b.render(input_dim))
-        };
+        let infix =
+            |a: &DimExpr, op: &str, b: &DimExpr| format!("({} {op} {})", a.render(input_dim), b.render(input_dim));
+        let call = |f: &str, a: &DimExpr, b: &DimExpr| format!("{f}({}, {})", a.render(input_dim), b.render(input_dim));
         match self {
             DimExpr::Const(n) => n.to_string(),
             DimExpr::Input(i, d) => input_dim(*i, *d),
@@ -75,11 +68,7 @@ impl DimExpr {
 
 fn floor_div(a: i64, b: i64) -> Option<i64> {
     let quotient = a.checked_div(b)?;
-    if a % b != 0 && (a < 0) != (b < 0) {
-        quotient.checked_sub(1)
-    } else {
-        Some(quotient)
-    }
+    if a % b != 0 && (a < 0) != (b < 0) { quotient.checked_sub(1) } else { Some(quotient) }
 }
 
 #[cfg(test)]
@@ -105,18 +94,12 @@ mod tests {
     #[test]
     fn text_and_json() {
         let e = DimExpr::Add(
-            Box::new(DimExpr::Mul(
-                Box::new(DimExpr::Const(2)),
-                Box::new(DimExpr::Input(0, 1)),
-            )),
+            Box::new(DimExpr::Mul(Box::new(DimExpr::Const(2)), Box::new(DimExpr::Input(0, 1)))),
             Box::new(DimExpr::Const(1)),
         );
         assert_eq!(e.render(&|i, d| format!("in{i}.{d}")), "((2 * in0.1) + 1)");
         let json = serde_json::to_string(&e).expect("json");
-        assert_eq!(
-            json,
-            r#"{"add":[{"mul":[{"const":2},{"input":[0,1]}]},{"const":1}]}"#
-        );
+        assert_eq!(json, r#"{"add":[{"mul":[{"const":2},{"input":[0,1]}]},{"const":1}]}"#);
         assert_eq!(serde_json::from_str::<DimExpr>(&json).expect("json"), e);
         assert_eq!(e.eval(&|_, _| Some(5)), Some(11));
     }

@@ -89,14 +89,7 @@ fn one() -> i64 {
 
 impl Default for DynamicDim {
     fn default() -> Self {
-        DynamicDim {
-            name: None,
-            min: 0,
-            max: None,
-            multiple: 1,
-            expr: None,
-            bound: None,
-        }
+        DynamicDim { name: None, min: 0, max: None, multiple: 1, expr: None, bound: None }
     }
 }
 
@@ -297,8 +290,7 @@ mod tests {
     #[test]
     fn dims_read_as_numbers_or_objects() {
         let dims: Vec<Dim> =
-            serde_json::from_str(r#"[3, {"name":"n","min":1,"max":8}, {"min":0,"max":null}]"#)
-                .expect("dims");
+            serde_json::from_str(r#"[3, {"name":"n","min":1,"max":8}, {"min":0,"max":null}]"#).expect("dims");
         assert_eq!(dims[0], Dim::Static(3));
         assert_eq!(dims[1].name(), Some("n"));
         assert_eq!((dims[1].min(), dims[1].max()), (1, Some(8)));

@@ -33,10 +33,7 @@ impl Buffer {
         if bytes == 0 {
             return Ok(Buffer::empty());
         }
-        let out_of_memory = || Error::OutOfMemory {
-            bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
-            what,
-        };
+        let out_of_memory = || Error::OutOfMemory { bytes: i64::try_from(bytes).unwrap_or(i64::MAX), what };
         let layout = Layout::from_size_align(bytes, ALIGN).map_err(|_| out_of_memory())?;
         // SAFETY: the layout has a size that is not zero.
         let data = NonNull::new(unsafe { alloc(layout) }).ok_or_else(out_of_memory)?;
@@ -58,12 +55,7 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         if self.bytes > 0 {
             // SAFETY: allocated in `new` with this very layout, which was valid there.
-            unsafe {
-                dealloc(
-                    self.data.as_ptr(),
-                    Layout::from_size_align_unchecked(self.bytes, ALIGN),
-                )
-            };
+            unsafe { dealloc(self.data.as_ptr(), Layout::from_size_align_unchecked(self.bytes, ALIGN)) };
         }
     }
 }

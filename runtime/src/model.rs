@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use crate::checks::{
-    OutputDim, check_buffer, check_buffers, check_count, check_shapes, check_type, output_dims,
-};
+use crate::checks::{OutputDim, check_buffer, check_buffers, check_count, check_shapes, check_type, output_dims};
 use crate::constants::{ConstantSet, checked_bytes};
 use crate::cpu::check_features;
 use crate::error::{Error, Result};
@@ -85,11 +83,7 @@ impl Model {
     }
 
     /// Runs the model into the caller's buffers, one an output.
-    pub fn run<'o>(
-        &self,
-        inputs: &[TensorRef<'_>],
-        outputs: &'o mut [TensorMut<'o>],
-    ) -> Result<()> {
+    pub fn run<'o>(&self, inputs: &[TensorRef<'_>], outputs: &'o mut [TensorMut<'o>]) -> Result<()> {
         check_count("output", self.info.outputs.len(), outputs.len())?;
         for (expected, given) in self.info.outputs.iter().zip(outputs.iter()) {
             check_output_buffer(expected, given)?;
@@ -120,18 +114,11 @@ impl Model {
     }
 
     /// The dims of an output for inputs of these shapes; their data is not read.
-    pub(crate) fn output_dims(
-        &self,
-        inputs: &[TensorRef<'_>],
-        output: usize,
-    ) -> Result<Vec<OutputDim>> {
+    pub(crate) fn output_dims(&self, inputs: &[TensorRef<'_>], output: usize) -> Result<Vec<OutputDim>> {
         check_shapes(&self.info, inputs)?;
         let count = self.info.outputs.len();
-        let output = self.info.outputs.get(output).ok_or(Error::Index {
-            what: "output",
-            index: output as i64,
-            count,
-        })?;
+        let output =
+            self.info.outputs.get(output).ok_or(Error::Index { what: "output", index: output as i64, count })?;
         output_dims(&self.info, output, inputs)
     }
 
@@ -144,9 +131,7 @@ impl Model {
         check_constant(info, to)?;
         let bytes = checked_bytes(info)?;
         let constants = self.current_constants();
-        let from = constants
-            .data(index)
-            .ok_or_else(|| Error::Internal(format!("constant {index} has no data")))?;
+        let from = constants.data(index).ok_or_else(|| Error::Internal(format!("constant {index} has no data")))?;
         // SAFETY: both hold `bytes` bytes, as checked, and a set that is in use is not written.
         unsafe { std::ptr::copy_nonoverlapping(from, to.data, bytes) };
         Ok(())
@@ -170,15 +155,9 @@ impl Model {
             changed.push((index, buffer));
         }
         let _update = lock(&self.update);
-        let set = Arc::new(
-            self.current_constants()
-                .with(&self.info.constants, changed)?,
-        );
+        let set = Arc::new(self.current_constants().with(&self.info.constants, changed)?);
         self.fold(&set)?;
-        *self
-            .constants
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = set;
+        *self.constants.write().unwrap_or_else(PoisonError::into_inner) = set;
         Ok(())
     }
 
@@ -196,25 +175,12 @@ impl Model {
     }
 
     fn find_constant(&self, name: &str) -> Result<(usize, &ConstantInfo)> {
-        let found = self
-            .info
-            .constants
-            .iter()
-            .enumerate()
-            .find(|(_, constant)| constant.name == name);
-        found.ok_or_else(|| Error::UnknownName {
-            what: "constant",
-            name: name.to_string(),
-        })
+        let found = self.info.constants.iter().enumerate().find(|(_, constant)| constant.name == name);
+        found.ok_or_else(|| Error::UnknownName { what: "constant", name: name.to_string() })
     }
 
     fn current_constants(&self) -> Arc<ConstantSet> {
-        Arc::clone(
-            &self
-                .constants
-                .read()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+        Arc::clone(&self.constants.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn current_pool(&self) -> Arc<Pool> {
@@ -233,22 +199,12 @@ impl Model {
 
 fn check_constant(info: &ConstantInfo, given: &TensorRef<'_>) -> Result<()> {
     let dims = info.dims.iter().map(|&dim| Dim::Static(dim)).collect();
-    let expected = TensorInfo {
-        name: info.name.clone(),
-        dtype: info.dtype,
-        dims,
-    };
+    let expected = TensorInfo { name: info.name.clone(), dtype: info.dtype, dims };
     check_type("constant", &expected, given)?;
     for (d, (&dim, &found)) in info.dims.iter().zip(given.dims).enumerate() {
         if dim != found {
             let (dim, bound) = (d.to_string(), dim.to_string());
-            return Err(Error::Dim {
-                what: "constant",
-                name: info.name.clone(),
-                dim,
-                bound,
-                found,
-            });
+            return Err(Error::Dim { what: "constant", name: info.name.clone(), dim, bound, found });
         }
     }
     check_buffer("constant", &info.name, given)
@@ -257,20 +213,11 @@ fn check_constant(info: &ConstantInfo, given: &TensorRef<'_>) -> Result<()> {
 fn check_output_buffer(expected: &TensorInfo, given: &TensorMut<'_>) -> Result<()> {
     let (rank, found) = (expected.dims.len(), given.dims.len());
     if rank != found {
-        return Err(Error::Rank {
-            what: "output",
-            name: expected.name.clone(),
-            expected: rank,
-            found: found as i64,
-        });
+        return Err(Error::Rank { what: "output", name: expected.name.clone(), expected: rank, found: found as i64 });
     }
     let align = expected.dtype.bytes();
     if !(given.data as usize).is_multiple_of(align) {
-        return Err(Error::Misaligned {
-            what: "output",
-            name: expected.name.clone(),
-            align,
-        });
+        return Err(Error::Misaligned { what: "output", name: expected.name.clone(), align });
     }
     Ok(())
 }

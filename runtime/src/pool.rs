@@ -61,22 +61,14 @@ impl Pool {
     /// A pool in which a loop runs on `threads` threads, the calling one among them.
     pub fn new(threads: usize) -> Result<Pool> {
         if threads == 0 || threads > MAX_THREADS {
-            return Err(Error::Argument(format!(
-                "threads must be 1..{MAX_THREADS}, found {threads}"
-            )));
+            return Err(Error::Argument(format!("threads must be 1..{MAX_THREADS}, found {threads}")));
         }
         let shared = Arc::new(Shared {
-            queue: Mutex::new(Queue {
-                jobs: VecDeque::new(),
-                stop: false,
-            }),
+            queue: Mutex::new(Queue { jobs: VecDeque::new(), stop: false }),
             wake: Condvar::new(),
             posted: AtomicUsize::new(0),
         });
-        let mut pool = Pool {
-            shared,
-            workers: Vec::with_capacity(threads - 1),
-        };
+        let mut pool = Pool { shared, workers: Vec::with_capacity(threads - 1) };
         for _ in 1..threads {
             let worker = Worker::start(Arc::clone(&pool.shared))?;
             pool.workers.push(worker);
@@ -136,9 +128,7 @@ impl Shared {
     }
 
     fn withdraw(&self, job: &Arc<Job>) {
-        lock(&self.queue)
-            .jobs
-            .retain(|other| !Arc::ptr_eq(other, job));
+        lock(&self.queue).jobs.retain(|other| !Arc::ptr_eq(other, job));
         self.posted.fetch_sub(1, Ordering::Release);
     }
 
@@ -158,10 +148,7 @@ impl Shared {
             if let Some(job) = queue.jobs.iter().find(|job| job.has_work()) {
                 return Some(Arc::clone(job));
             }
-            queue = self
-                .wake
-                .wait(queue)
-                .unwrap_or_else(PoisonError::into_inner);
+            queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -180,9 +167,7 @@ impl Job {
             }
             let (lo, hi) = bounds(self.n, self.chunks, chunk);
             // SAFETY: each chunk is taken once, and the promise of `Pool::run` holds until all are done.
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| unsafe {
-                (self.task)(self.env, lo, hi)
-            })) {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| unsafe { (self.task)(self.env, lo, hi) })) {
                 lock(&self.failure).get_or_insert(payload);
             }
             if self.done.fetch_add(1, Ordering::AcqRel) + 1 == self.chunks {
@@ -203,10 +188,7 @@ impl Job {
         }
         let mut failure = lock(&self.failure);
         while !self.is_done() {
-            failure = self
-                .finished
-                .wait(failure)
-                .unwrap_or_else(PoisonError::into_inner);
+            failure = self.finished.wait(failure).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -231,9 +213,7 @@ impl Worker {
         // SAFETY: no thread took the argument over.
         drop(unsafe { Arc::from_raw(argument.cast::<Shared>()) });
         let cause = std::io::Error::from_raw_os_error(status);
-        Err(Error::Unsupported(format!(
-            "cannot start a thread: {cause}"
-        )))
+        Err(Error::Unsupported(format!("cannot start a thread: {cause}")))
     }
 
     fn join(self) {

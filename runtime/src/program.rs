@@ -51,9 +51,8 @@ impl Program {
 
     /// The model's description, checked to be of this runtime's version.
     pub fn read_info(&self) -> Result<ModelInfo> {
-        let info = ModelInfo::from_json(self.info_json()).map_err(|cause| {
-            Error::Internal(format!("the description of the model is damaged: {cause}"))
-        })?;
+        let info = ModelInfo::from_json(self.info_json())
+            .map_err(|cause| Error::Internal(format!("the description of the model is damaged: {cause}")))?;
         if info.abi != ABI_VERSION {
             return Err(Error::Internal(format!(
                 "the model is of ABI version {}, its runtime of version {ABI_VERSION}",

@@ -20,10 +20,7 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new() -> Context {
-        Context {
-            arena: Buffer::empty(),
-            scratch: Buffer::empty(),
-        }
+        Context { arena: Buffer::empty(), scratch: Buffer::empty() }
     }
 }
 
@@ -75,15 +72,7 @@ impl<'a, 'o> Run<'a, 'o> {
         context: &'a mut Context,
     ) -> Run<'a, 'o> {
         let written = vec![false; info.outputs.len()];
-        Run {
-            info,
-            inputs,
-            outputs,
-            constants,
-            context,
-            allocations: Vec::new(),
-            written,
-        }
+        Run { info, inputs, outputs, constants, context, allocations: Vec::new(), written }
     }
 
     /// Runs an entry of the program to its end.
@@ -108,9 +97,7 @@ impl<'a, 'o> Run<'a, 'o> {
     pub(crate) fn into_outputs(self) -> Result<Outputs<'o>> {
         match self.written.iter().position(|written| !written) {
             None => Ok(self.outputs),
-            Some(i) => Err(Error::Internal(format!(
-                "the program did not write output {i}"
-            ))),
+            Some(i) => Err(Error::Internal(format!("the program did not write output {i}"))),
         }
     }
 
@@ -122,15 +109,11 @@ impl<'a, 'o> Run<'a, 'o> {
     pub(crate) fn input_dim(&self, index: i64, dim: i64) -> Result<i64> {
         let input = self.input(index)?;
         let value = usize::try_from(dim).ok().and_then(|d| input.dims.get(d));
-        value.copied().ok_or_else(|| {
-            Error::Internal(format!("the program asked for dim {dim} of input {index}"))
-        })
+        value.copied().ok_or_else(|| Error::Internal(format!("the program asked for dim {dim} of input {index}")))
     }
 
     pub(crate) fn constant(&self, index: i64) -> Result<*mut u8> {
-        let data = usize::try_from(index)
-            .ok()
-            .and_then(|i| self.constants.data(i));
+        let data = usize::try_from(index).ok().and_then(|i| self.constants.data(i));
         data.ok_or_else(|| Error::Internal(format!("the program asked for constant {index}")))
     }
 
@@ -146,10 +129,8 @@ impl<'a, 'o> Run<'a, 'o> {
     }
 
     pub(crate) fn alloc(&mut self, bytes: i64) -> Result<*mut u8> {
-        let buffer = Buffer::new(
-            size(bytes, "a tensor whose size depends on data")?,
-            "a tensor whose size depends on data",
-        )?;
+        let buffer =
+            Buffer::new(size(bytes, "a tensor whose size depends on data")?, "a tensor whose size depends on data")?;
         let data = buffer.as_ptr();
         self.allocations.push(buffer);
         Ok(data)
@@ -159,17 +140,8 @@ impl<'a, 'o> Run<'a, 'o> {
     ///
     /// # Safety
     /// `dims` points to as many numbers as the output has dims.
-    pub(crate) unsafe fn output(
-        &mut self,
-        index: i64,
-        dims: *const i64,
-        bytes: i64,
-    ) -> Result<*mut u8> {
-        let bad = || {
-            Error::Internal(format!(
-                "the program wrote output {index}, which the model does not have"
-            ))
-        };
+    pub(crate) unsafe fn output(&mut self, index: i64, dims: *const i64, bytes: i64) -> Result<*mut u8> {
+        let bad = || Error::Internal(format!("the program wrote output {index}, which the model does not have"));
         let i = usize::try_from(index).map_err(|_| bad())?;
         let output = self.info.outputs.get(i).ok_or_else(bad)?;
         let rank = output.dims.len();
@@ -181,28 +153,17 @@ impl<'a, 'o> Run<'a, 'o> {
         };
         let needed = output.dtype.tensor_bytes(dims);
         let Some(needed) = needed.filter(|&needed| i64::try_from(needed) == Ok(bytes)) else {
-            let text = format!(
-                "output '{}' of shape {dims:?} cannot have {bytes} bytes",
-                output.name
-            );
+            let text = format!("output '{}' of shape {dims:?} cannot have {bytes} bytes", output.name);
             return Err(Error::Internal(text));
         };
         if let Some(written) = self.written.get_mut(i) {
             *written = true;
         }
         match &mut self.outputs {
-            Outputs::Caller(buffers) => caller_output(
-                &output.name,
-                buffers.get_mut(i).ok_or_else(bad)?,
-                dims,
-                needed,
-            ),
+            Outputs::Caller(buffers) => caller_output(&output.name, buffers.get_mut(i).ok_or_else(bad)?, dims, needed),
             Outputs::Owned(buffers) => {
                 let slot = buffers.get_mut(i).ok_or_else(bad)?;
-                let made = slot.insert(OwnedOutput {
-                    data: Buffer::new(needed, "an output")?,
-                    dims: dims.to_vec(),
-                });
+                let made = slot.insert(OwnedOutput { data: Buffer::new(needed, "an output")?, dims: dims.to_vec() });
                 Ok(made.data.as_ptr())
             }
         }
@@ -211,26 +172,16 @@ impl<'a, 'o> Run<'a, 'o> {
     /// The error of a failed run-time check.
     fn failure(&self, check: CheckFailure) -> Error {
         let CheckFailure { code, site, a, b } = check;
-        let place = usize::try_from(site)
-            .ok()
-            .and_then(|site| self.info.sites.get(site));
+        let place = usize::try_from(site).ok().and_then(|site| self.info.sites.get(site));
         let detail = match FailCode::ALL.iter().find(|known| **known as i64 == code) {
             Some(known) => known.describe(a, b),
             None => format!("failed with code {code} ({a}, {b})"),
         };
-        Error::Check {
-            site: place.map_or_else(|| format!("check {site}"), |site| site.to_string()),
-            detail,
-        }
+        Error::Check { site: place.map_or_else(|| format!("check {site}"), |site| site.to_string()), detail }
     }
 }
 
-fn caller_output(
-    name: &str,
-    buffer: &mut TensorMut<'_>,
-    dims: &[i64],
-    needed: usize,
-) -> Result<*mut u8> {
+fn caller_output(name: &str, buffer: &mut TensorMut<'_>, dims: &[i64], needed: usize) -> Result<*mut u8> {
     buffer.dims.copy_from_slice(dims);
     if buffer.bytes < needed as u64 || (buffer.data.is_null() && needed > 0) {
         return Err(Error::Buffer {
@@ -238,11 +189,7 @@ fn caller_output(
             name: name.to_string(),
             shape: format!("{dims:?}"),
             needed,
-            given: if buffer.data.is_null() {
-                0
-            } else {
-                buffer.bytes
-            },
+            given: if buffer.data.is_null() { 0 } else { buffer.bytes },
         });
     }
     Ok(buffer.data)

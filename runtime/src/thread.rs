@@ -21,20 +21,12 @@ thread_local! {
 
 impl<'a> ThreadState<'a> {
     pub(crate) fn new(pool: Option<&'a Pool>) -> ThreadState<'a> {
-        ThreadState {
-            scratch: RefCell::new(Buffer::empty()),
-            pool,
-            in_loop: Cell::new(false),
-        }
+        ThreadState { scratch: RefCell::new(Buffer::empty()), pool, in_loop: Cell::new(false) }
     }
 
     /// A state that starts with the scratch memory of an earlier one.
     pub(crate) fn with_scratch(pool: &'a Pool, scratch: Buffer) -> ThreadState<'a> {
-        ThreadState {
-            scratch: RefCell::new(scratch),
-            pool: Some(pool),
-            in_loop: Cell::new(false),
-        }
+        ThreadState { scratch: RefCell::new(scratch), pool: Some(pool), in_loop: Cell::new(false) }
     }
 
     /// Takes the scratch memory out, for a later state.

@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 
 use aitmlir_runtime::error::Error;
 use aitmlir_runtime::ffi::program::{
-    aitmlir_rt_arena, aitmlir_rt_constant, aitmlir_rt_fail, aitmlir_rt_input, aitmlir_rt_input_dim,
-    aitmlir_rt_output, aitmlir_rt_parallel,
+    aitmlir_rt_arena, aitmlir_rt_constant, aitmlir_rt_fail, aitmlir_rt_input, aitmlir_rt_input_dim, aitmlir_rt_output,
+    aitmlir_rt_parallel,
 };
 use aitmlir_runtime::info::{
-    ABI_VERSION, ConstantInfo, DType, Dim, DimExpr, DynamicDim, FailCode, MemoryReport, ModelInfo,
-    Site, TensorInfo, Weights,
+    ABI_VERSION, ConstantInfo, DType, Dim, DimExpr, DynamicDim, FailCode, MemoryReport, ModelInfo, Site, TensorInfo,
+    Weights,
 };
 use aitmlir_runtime::model::{Model, Options};
 use aitmlir_runtime::program::Program;
@@ -42,11 +42,7 @@ unsafe extern "C-unwind" fn main_entry(run: *mut c_void) {
         let n = aitmlir_rt_input_dim(run, 0, 0);
         let factor = *aitmlir_rt_constant(run, 0).cast::<f32>();
         let double = *aitmlir_rt_constant(run, 1).cast::<f32>();
-        assert_eq!(
-            double,
-            2.0 * factor,
-            "a run sees constants that belong together"
-        );
+        assert_eq!(double, 2.0 * factor, "a run sees constants that belong together");
         let sum = aitmlir_rt_arena(run, n * 4).cast::<f32>();
         let a = aitmlir_rt_input(run, 0).cast::<f32>().cast_const();
         let b = aitmlir_rt_input(run, 1).cast::<f32>().cast_const();
@@ -87,20 +83,9 @@ fn program(info: &ModelInfo) -> Program {
 
 fn info() -> ModelInfo {
     let n = |expr| {
-        Dim::Dynamic(DynamicDim {
-            name: Some("n".into()),
-            min: 2,
-            max: Some(64),
-            multiple: 2,
-            expr,
-            bound: None,
-        })
+        Dim::Dynamic(DynamicDim { name: Some("n".into()), min: 2, max: Some(64), multiple: 2, expr, bound: None })
     };
-    let tensor = |name: &str, dim| TensorInfo {
-        name: name.into(),
-        dtype: DType::F32,
-        dims: vec![dim],
-    };
+    let tensor = |name: &str, dim| TensorInfo { name: name.into(), dtype: DType::F32, dims: vec![dim] };
     let constant = |name: &str, derived| ConstantInfo {
         name: name.into(),
         dtype: DType::F32,
@@ -120,38 +105,19 @@ fn info() -> ModelInfo {
         constants: vec![constant("factor", false), constant("double", true)],
         weights: Weights::Embedded { bytes: 4 },
         memory: MemoryReport::default(),
-        sites: vec![Site {
-            node: "add".into(),
-            op: "Add".into(),
-            what: "value".into(),
-        }],
+        sites: vec![Site { node: "add".into(), op: "Add".into(), what: "value".into() }],
         metadata: Default::default(),
     }
 }
 
 fn model(threads: usize) -> Model {
     // SAFETY: the program of this file keeps the contract.
-    unsafe {
-        Model::create(
-            &PROGRAM,
-            &Options {
-                weights_path: None,
-                threads,
-            },
-        )
-    }
-    .expect("model")
+    unsafe { Model::create(&PROGRAM, &Options { weights_path: None, threads }) }.expect("model")
 }
 
 fn tensor<'a>(data: &'a [f32], dims: &'a [i64]) -> TensorRef<'a> {
     let (data, bytes) = (data.as_ptr().cast_mut().cast(), size_of_val(data) as u64);
-    TensorRef {
-        data,
-        bytes,
-        dims,
-        dtype: Some(DType::F32),
-        dtype_code: DType::F32.code(),
-    }
+    TensorRef { data, bytes, dims, dtype: Some(DType::F32), dtype_code: DType::F32.code() }
 }
 
 fn run(model: &Model, a: &[f32], b: &[f32]) -> Result<Vec<f32>, Error> {
@@ -170,86 +136,33 @@ fn runs_into_both_kinds_of_memory() {
     assert_eq!(run(&model, &a, &b).expect("run"), [13.0, 16.0, 19.0, 22.0]);
 
     let (mut out, mut dims) = ([0f32; 6], [0i64; 1]);
-    let buffer = TensorMut {
-        data: out.as_mut_ptr().cast(),
-        bytes: 24,
-        dims: &mut dims,
-    };
-    model
-        .run(&[tensor(&a, &[4]), tensor(&b, &[4])], &mut [buffer])
-        .expect("run");
+    let buffer = TensorMut { data: out.as_mut_ptr().cast(), bytes: 24, dims: &mut dims };
+    model.run(&[tensor(&a, &[4]), tensor(&b, &[4])], &mut [buffer]).expect("run");
     assert_eq!((out, dims), ([13.0, 16.0, 19.0, 22.0, 0.0, 0.0], [4]));
 
-    let buffer = TensorMut {
-        data: out.as_mut_ptr().cast(),
-        bytes: 12,
-        dims: &mut dims,
-    };
-    let error = model
-        .run(&[tensor(&a, &[4]), tensor(&b, &[4])], &mut [buffer])
-        .expect_err("too small");
-    assert_eq!(
-        error.to_string(),
-        "output 'out' of shape [4] needs 16 bytes, the buffer has 12"
-    );
+    let buffer = TensorMut { data: out.as_mut_ptr().cast(), bytes: 12, dims: &mut dims };
+    let error = model.run(&[tensor(&a, &[4]), tensor(&b, &[4])], &mut [buffer]).expect_err("too small");
+    assert_eq!(error.to_string(), "output 'out' of shape [4] needs 16 bytes, the buffer has 12");
 }
 
 #[test]
 fn wrong_inputs_are_named() {
     let model = model(1);
     let data = [0f32; 128];
-    let message =
-        |a: TensorRef<'_>, b: TensorRef<'_>| model.run_owned(&[a, b]).expect_err("bad").to_string();
+    let message = |a: TensorRef<'_>, b: TensorRef<'_>| model.run_owned(&[a, b]).expect_err("bad").to_string();
     let good = tensor(&data, &[4]);
     let cases = [
         (tensor(&data, &[4, 1]), "input 'a' has rank 1, found 2"),
+        (tensor(&data, &[3]), "input 'a': dim 0 (n) must be in 2..64 and a multiple of 2, found 3"),
+        (tensor(&data, &[66]), "input 'a': dim 0 (n) must be in 2..64 and a multiple of 2, found 66"),
+        (tensor(&data, &[-2]), "input 'a': dim 0 (n) must be in 2..64 and a multiple of 2, found -2"),
+        (tensor(&data, &[6]), "dim 'n' is 6 in dim 0 of input 'a' and 4 in dim 0 of input 'b'"),
+        (tensor(&data[..3], &[4]), "input 'a' of shape [4] needs 16 bytes, the buffer has 12"),
+        (TensorRef { data: std::ptr::null_mut(), ..good }, "input 'a' of shape [4] needs 16 bytes, the buffer has 0"),
+        (TensorRef { dtype: Some(DType::I64), ..good }, "input 'a' has type f32, found i64"),
+        (TensorRef { dtype: None, dtype_code: 77, ..good }, "input 'a' has type f32, found type number 77"),
         (
-            tensor(&data, &[3]),
-            "input 'a': dim 0 (n) must be in 2..64 and a multiple of 2, found 3",
-        ),
-        (
-            tensor(&data, &[66]),
-            "input 'a': dim 0 (n) must be in 2..64 and a multiple of 2, found 66",
-        ),
-        (
-            tensor(&data, &[-2]),
-            "input 'a': dim 0 (n) must be in 2..64 and a multiple of 2, found -2",
-        ),
-        (
-            tensor(&data, &[6]),
-            "dim 'n' is 6 in dim 0 of input 'a' and 4 in dim 0 of input 'b'",
-        ),
-        (
-            tensor(&data[..3], &[4]),
-            "input 'a' of shape [4] needs 16 bytes, the buffer has 12",
-        ),
-        (
-            TensorRef {
-                data: std::ptr::null_mut(),
-                ..good
-            },
-            "input 'a' of shape [4] needs 16 bytes, the buffer has 0",
-        ),
-        (
-            TensorRef {
-                dtype: Some(DType::I64),
-                ..good
-            },
-            "input 'a' has type f32, found i64",
-        ),
-        (
-            TensorRef {
-                dtype: None,
-                dtype_code: 77,
-                ..good
-            },
-            "input 'a' has type f32, found type number 77",
-        ),
-        (
-            TensorRef {
-                data: good.data.wrapping_byte_add(1),
-                ..good
-            },
+            TensorRef { data: good.data.wrapping_byte_add(1), ..good },
             "input 'a' is not aligned to its element size of 4 bytes",
         ),
     ];
@@ -268,15 +181,9 @@ fn a_failed_check_ends_the_run_only() {
         let bad = [0.0, 0.0, 0.0, 666.0];
         for _ in 0..20 {
             let error = run(&model, &bad, &bad).expect_err("666");
-            assert_eq!(
-                error.to_string(),
-                "Add 'add': value is 666, expected at most 665"
-            );
+            assert_eq!(error.to_string(), "Add 'add': value is 666, expected at most 665");
         }
-        assert_eq!(
-            run(&model, &[1.0, 1.0], &[1.0, 1.0]).expect("run"),
-            [4.0, 4.0]
-        );
+        assert_eq!(run(&model, &[1.0, 1.0], &[1.0, 1.0]).expect("run"), [4.0, 4.0]);
     }
 }
 
@@ -300,10 +207,7 @@ fn constants_change_between_runs_only() {
     });
     let (mut factor, mut double) = ([0f32], [0f32]);
     for (name, value) in [("factor", &mut factor), ("double", &mut double)] {
-        let to = TensorRef {
-            data: value.as_mut_ptr().cast(),
-            ..tensor(&[0.0], &[])
-        };
+        let to = TensorRef { data: value.as_mut_ptr().cast(), ..tensor(&[0.0], &[]) };
         // SAFETY: the tensor has room for one float.
         unsafe { model.get_constant(name, &to) }.expect("get");
     }
@@ -314,23 +218,13 @@ fn constants_change_between_runs_only() {
 fn constants_that_cannot_be_set() {
     let model = model(1);
     // SAFETY: the tensors hold what they say.
-    let set = |name, value| {
-        unsafe { model.set_constants(&[(name, value)]) }
-            .expect_err("refused")
-            .to_string()
-    };
-    assert_eq!(
-        set("nobody", tensor(&[1.0], &[])),
-        "the model has no constant named 'nobody'"
-    );
+    let set = |name, value| unsafe { model.set_constants(&[(name, value)]) }.expect_err("refused").to_string();
+    assert_eq!(set("nobody", tensor(&[1.0], &[])), "the model has no constant named 'nobody'");
     assert_eq!(
         set("double", tensor(&[1.0], &[])),
         "constant 'double' is computed from other constants and cannot be set"
     );
-    assert_eq!(
-        set("factor", tensor(&[1.0], &[1])),
-        "constant 'factor' has rank 0, found 1"
-    );
+    assert_eq!(set("factor", tensor(&[1.0], &[1])), "constant 'factor' has rank 0, found 1");
     assert_eq!(run(&model, &[1.0; 2], &[0.0; 2]).expect("run"), [3.0; 2]);
 }
 
@@ -349,19 +243,10 @@ fn damaged_descriptions_are_errors() {
     let create = |info: ModelInfo| {
         let program: &'static Program = Box::leak(Box::new(program(&info)));
         // SAFETY: the program keeps the contract.
-        unsafe { Model::create(program, &Options::default()) }
-            .map(|_| ())
-            .expect_err("damaged")
-            .to_string()
+        unsafe { Model::create(program, &Options::default()) }.map(|_| ()).expect_err("damaged").to_string()
     };
     assert!(create(ModelInfo { abi: 99, ..info() }).contains("ABI version 99"));
-    assert!(
-        create(ModelInfo {
-            weights: Weights::Embedded { bytes: 5 },
-            ..info()
-        })
-        .contains("5 bytes of weights")
-    );
+    assert!(create(ModelInfo { weights: Weights::Embedded { bytes: 5 }, ..info() }).contains("5 bytes of weights"));
     let mut far = info();
     far.constants[0].offset = u64::MAX - 1;
     assert!(create(far).contains("outside of the weights"));

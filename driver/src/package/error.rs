@@ -19,9 +19,7 @@ pub enum Error {
         cause: std::io::Error,
     },
     /// No linker.
-    #[error(
-        "no linker found: looked for {looked} on PATH; install one of them (Debian: apt-get install gcc or lld)"
-    )]
+    #[error("no linker found: looked for {looked} on PATH; install one of them (Debian: apt-get install gcc or lld)")]
     NoLinker {
         /// Names that were looked for.
         looked: String,
@@ -56,10 +54,6 @@ impl Error {
     /// Names the file that an I/O error is about.
     pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.to_path_buf();
-        move |cause| Error::File {
-            action,
-            path,
-            cause,
-        }
+        move |cause| Error::File { action, path, cause }
     }
 }

@@ -9,11 +9,7 @@ use aitmlir_runtime::info::{Dim, ModelInfo, TensorInfo};
 pub fn c_prefix(name: &str) -> String {
     let prefix = identifier(name).to_ascii_lowercase();
     // `aitmlir_api` is the name of a type.
-    if prefix == "aitmlir" {
-        "aitmlir_model".to_string()
-    } else {
-        prefix
-    }
+    if prefix == "aitmlir" { "aitmlir_model".to_string() } else { prefix }
 }
 
 /// The text of the header.
@@ -50,13 +46,7 @@ impl Names {
         // An output `y` has fields `y`, `y_bytes` and `y_dims`, which other outputs' names must not be.
         let outputs = unique(info.outputs.iter().map(|output| identifier(&output.name)));
         let dims = Dims::new(info, &inputs);
-        Names {
-            prefix,
-            upper,
-            inputs,
-            outputs,
-            dims,
-        }
+        Names { prefix, upper, inputs, outputs, dims }
     }
 }
 
@@ -64,11 +54,7 @@ impl Names {
     /// The parameters for dims and inputs, with a comma behind.
     fn typed_parameters(&self) -> String {
         let prefix = &self.prefix;
-        let dims = if self.dims.fields.is_empty() {
-            String::new()
-        } else {
-            format!("const {prefix}_dims *dims, ")
-        };
+        let dims = if self.dims.fields.is_empty() { String::new() } else { format!("const {prefix}_dims *dims, ") };
         format!("{dims}const {prefix}_inputs *inputs,")
     }
 
@@ -97,15 +83,10 @@ impl Dims {
                 fields.push(match dim {
                     Dim::Static(_) => None,
                     Dim::Dynamic(dynamic) => {
-                        let same = known
-                            .iter()
-                            .position(|name| name.is_some() && *name == dynamic.name);
+                        let same = known.iter().position(|name| name.is_some() && *name == dynamic.name);
                         Some(same.unwrap_or_else(|| {
                             let fallback = || format!("{c_name}_dim{d}");
-                            keys.push((
-                                dynamic.name.as_deref().map_or_else(fallback, identifier),
-                                dim.clone(),
-                            ));
+                            keys.push((dynamic.name.as_deref().map_or_else(fallback, identifier), dim.clone()));
                             known.push(dynamic.name.clone());
                             keys.len() - 1
                         }))
@@ -115,60 +96,33 @@ impl Dims {
             of_input.push(fields);
         }
         let names = unique(keys.iter().map(|(name, _)| name.clone()));
-        Dims {
-            fields: names
-                .into_iter()
-                .zip(keys.into_iter().map(|(_, dim)| dim))
-                .collect(),
-            of_input,
-        }
+        Dims { fields: names.into_iter().zip(keys.into_iter().map(|(_, dim)| dim)).collect(), of_input }
     }
 }
 
 fn write_header(out: &mut String, info: &ModelInfo, names: &Names) -> std::fmt::Result {
     let (prefix, upper) = (&names.prefix, &names.upper);
-    writeln!(
-        out,
-        "/* C interface of the model '{}', made by {}. */",
-        comment(&info.name),
-        comment(&info.compiler)
-    )?;
-    writeln!(
-        out,
-        "#ifndef AITMLIR_MODEL_{upper}_H\n#define AITMLIR_MODEL_{upper}_H\n"
-    )?;
+    writeln!(out, "/* C interface of the model '{}', made by {}. */", comment(&info.name), comment(&info.compiler))?;
+    writeln!(out, "#ifndef AITMLIR_MODEL_{upper}_H\n#define AITMLIR_MODEL_{upper}_H\n")?;
     writeln!(out, "{}", aitmlir_runtime::HEADER.trim_end())?;
     writeln!(out, "\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n")?;
-    writeln!(
-        out,
-        "/* The functions of this model's library. */\nconst aitmlir_api *{prefix}_api(void);\n"
-    )?;
+    writeln!(out, "/* The functions of this model's library. */\nconst aitmlir_api *{prefix}_api(void);\n")?;
     writeln!(
         out,
         "/* Define this to a table of your own where the library is not linked but loaded (dlsym \"{prefix}_api\"). */"
     )?;
-    writeln!(
-        out,
-        "#ifndef {upper}_API\n#define {upper}_API ({prefix}_api())\n#endif\n"
-    )?;
+    writeln!(out, "#ifndef {upper}_API\n#define {upper}_API ({prefix}_api())\n#endif\n")?;
     write_indices(out, "INPUT", upper, &names.inputs)?;
     write_indices(out, "OUTPUT", upper, &names.outputs)?;
     write_dims(out, names)?;
     write_inputs(out, info, names)?;
     write_outputs(out, info, names)?;
     write_functions(out, info, names)?;
-    writeln!(
-        out,
-        "\n#ifdef __cplusplus\n}}\n#endif\n\n#endif /* AITMLIR_MODEL_{upper}_H */"
-    )
+    writeln!(out, "\n#ifdef __cplusplus\n}}\n#endif\n\n#endif /* AITMLIR_MODEL_{upper}_H */")
 }
 
 fn write_indices(out: &mut String, kind: &str, upper: &str, names: &[String]) -> std::fmt::Result {
-    writeln!(
-        out,
-        "/* Indices of the {}s. */\nenum {{",
-        kind.to_ascii_lowercase()
-    )?;
+    writeln!(out, "/* Indices of the {}s. */\nenum {{", kind.to_ascii_lowercase())?;
     let upper_names = unique(names.iter().map(|name| name.to_ascii_uppercase()));
     for (i, name) in upper_names.iter().enumerate() {
         writeln!(out, "  {upper}_{kind}_{name} = {i},")?;
@@ -180,34 +134,17 @@ fn write_dims(out: &mut String, names: &Names) -> std::fmt::Result {
     if names.dims.fields.is_empty() {
         return Ok(());
     }
-    writeln!(
-        out,
-        "/* The input dims that vary. */\ntypedef struct {}_dims {{",
-        names.prefix
-    )?;
+    writeln!(out, "/* The input dims that vary. */\ntypedef struct {}_dims {{", names.prefix)?;
     for (field, dim) in &names.dims.fields {
-        writeln!(
-            out,
-            "  int64_t {field}; /* {} */",
-            comment(&dim.to_string())
-        )?;
+        writeln!(out, "  int64_t {field}; /* {} */", comment(&dim.to_string()))?;
     }
     writeln!(out, "}} {}_dims;\n", names.prefix)
 }
 
 fn write_inputs(out: &mut String, info: &ModelInfo, names: &Names) -> std::fmt::Result {
-    writeln!(
-        out,
-        "/* The inputs: dense, row-major. */\ntypedef struct {}_inputs {{",
-        names.prefix
-    )?;
+    writeln!(out, "/* The inputs: dense, row-major. */\ntypedef struct {}_inputs {{", names.prefix)?;
     for (input, name) in info.inputs.iter().zip(&names.inputs) {
-        writeln!(
-            out,
-            "  const {} *{name}; /* {} */",
-            input.dtype.c_type(),
-            shape(input)
-        )?;
+        writeln!(out, "  const {} *{name}; /* {} */", input.dtype.c_type(), shape(input))?;
     }
     if info.inputs.is_empty() {
         writeln!(out, "  char unused;")?;
@@ -216,18 +153,10 @@ fn write_inputs(out: &mut String, info: &ModelInfo, names: &Names) -> std::fmt::
 }
 
 fn write_outputs(out: &mut String, info: &ModelInfo, names: &Names) -> std::fmt::Result {
-    writeln!(
-        out,
-        "/* The outputs: your buffers and their sizes in bytes; the run writes the dims. */"
-    )?;
+    writeln!(out, "/* The outputs: your buffers and their sizes in bytes; the run writes the dims. */")?;
     writeln!(out, "typedef struct {}_outputs {{", names.prefix)?;
     for (output, name) in info.outputs.iter().zip(&names.outputs) {
-        writeln!(
-            out,
-            "  {} *{name}; /* {} */\n  uint64_t {name}_bytes;",
-            output.dtype.c_type(),
-            shape(output)
-        )?;
+        writeln!(out, "  {} *{name}; /* {} */\n  uint64_t {name}_bytes;", output.dtype.c_type(), shape(output))?;
         if !output.dims.is_empty() {
             writeln!(out, "  int64_t {name}_dims[{}];", output.dims.len())?;
         }
@@ -240,28 +169,13 @@ fn write_outputs(out: &mut String, info: &ModelInfo, names: &Names) -> std::fmt:
 
 fn write_functions(out: &mut String, info: &ModelInfo, names: &Names) -> std::fmt::Result {
     let (prefix, upper) = (&names.prefix, &names.upper);
-    writeln!(
-        out,
-        "/* Creates the model; options may be NULL. Free it with {prefix}_destroy. */"
-    )?;
-    writeln!(
-        out,
-        "static inline int {prefix}_create(const aitmlir_options *options, aitmlir_model **model) {{"
-    )?;
-    writeln!(
-        out,
-        "  return {upper}_API->model_create(options, model);\n}}\n"
-    )?;
-    writeln!(
-        out,
-        "static inline void {prefix}_destroy(aitmlir_model *model) {{"
-    )?;
+    writeln!(out, "/* Creates the model; options may be NULL. Free it with {prefix}_destroy. */")?;
+    writeln!(out, "static inline int {prefix}_create(const aitmlir_options *options, aitmlir_model **model) {{")?;
+    writeln!(out, "  return {upper}_API->model_create(options, model);\n}}\n")?;
+    writeln!(out, "static inline void {prefix}_destroy(aitmlir_model *model) {{")?;
     writeln!(out, "  {upper}_API->model_destroy(model);\n}}\n")?;
     writeln!(out, "/* Text of the last failure on this thread. */")?;
-    writeln!(
-        out,
-        "static inline const char *{prefix}_last_error(void) {{"
-    )?;
+    writeln!(out, "static inline const char *{prefix}_last_error(void) {{")?;
     writeln!(out, "  return {upper}_API->last_error();\n}}\n")?;
     write_fill(out, info, names)?;
     write_run(out, info, names)?;
@@ -271,41 +185,20 @@ fn write_functions(out: &mut String, info: &ModelInfo, names: &Names) -> std::fm
 /// The function that makes the ABI's tensors of the typed inputs.
 fn write_fill(out: &mut String, info: &ModelInfo, names: &Names) -> std::fmt::Result {
     let (prefix, shapes, inputs) = (&names.prefix, names.shape_numbers(), info.inputs.len());
-    writeln!(
-        out,
-        "/* The ABI's tensors of the inputs; shapes: room for their dims. */"
-    )?;
-    writeln!(
-        out,
-        "static inline void {prefix}_fill({}",
-        names.typed_parameters()
-    )?;
-    writeln!(
-        out,
-        "    int64_t shapes[{}], aitmlir_tensor in[{}]) {{",
-        shapes.max(1),
-        inputs.max(1)
-    )?;
+    writeln!(out, "/* The ABI's tensors of the inputs; shapes: room for their dims. */")?;
+    writeln!(out, "static inline void {prefix}_fill({}", names.typed_parameters())?;
+    writeln!(out, "    int64_t shapes[{}], aitmlir_tensor in[{}]) {{", shapes.max(1), inputs.max(1))?;
     let mut at = 0;
     for (i, (input, c_name)) in info.inputs.iter().zip(&names.inputs).enumerate() {
         let mut elements = String::new();
         for (d, dim) in input.dims.iter().enumerate() {
-            let value = names
-                .dims
-                .field(i, d)
-                .map_or_else(|| dim.min().to_string(), |field| format!("dims->{field}"));
+            let value = names.dims.field(i, d).map_or_else(|| dim.min().to_string(), |field| format!("dims->{field}"));
             writeln!(out, "  shapes[{}] = {value};", at + d)?;
             write!(elements, " * (uint64_t)shapes[{}]", at + d)?;
         }
-        writeln!(
-            out,
-            "  in[{i}] = aitmlir_tensor_of((void *)inputs->{c_name}, shapes + {at},"
-        )?;
+        writeln!(out, "  in[{i}] = aitmlir_tensor_of((void *)inputs->{c_name}, shapes + {at},")?;
         let (dtype, rank) = (dtype(input), input.dims.len());
-        writeln!(
-            out,
-            "    sizeof(*inputs->{c_name}){elements}, {dtype}, {rank});"
-        )?;
+        writeln!(out, "    sizeof(*inputs->{c_name}){elements}, {dtype}, {rank});")?;
         at += rank;
     }
     if info.inputs.is_empty() {
@@ -318,21 +211,13 @@ fn write_run(out: &mut String, info: &ModelInfo, names: &Names) -> std::fmt::Res
     let (prefix, upper) = (&names.prefix, &names.upper);
     let (inputs, outputs) = (info.inputs.len(), info.outputs.len());
     writeln!(out, "/* Runs the model into your buffers. */")?;
-    writeln!(
-        out,
-        "static inline int {prefix}_run(aitmlir_model *model, {}",
-        names.typed_parameters()
-    )?;
+    writeln!(out, "static inline int {prefix}_run(aitmlir_model *model, {}", names.typed_parameters())?;
     writeln!(out, "    {prefix}_outputs *outputs) {{")?;
     write_call_inputs(out, names)?;
     writeln!(out, "  aitmlir_tensor out[{}];", outputs.max(1))?;
     for (i, (output, name)) in info.outputs.iter().zip(&names.outputs).enumerate() {
         let (dtype, rank) = (dtype(output), output.dims.len());
-        let dims = if rank == 0 {
-            "NULL".to_string()
-        } else {
-            format!("outputs->{name}_dims")
-        };
+        let dims = if rank == 0 { "NULL".to_string() } else { format!("outputs->{name}_dims") };
         writeln!(
             out,
             "  out[{i}] = aitmlir_tensor_of(outputs->{name}, {dims}, outputs->{name}_bytes, {dtype}, {rank});"
@@ -341,43 +226,22 @@ fn write_run(out: &mut String, info: &ModelInfo, names: &Names) -> std::fmt::Res
     if info.outputs.is_empty() {
         writeln!(out, "  (void)outputs;")?;
     }
-    writeln!(
-        out,
-        "  return {upper}_API->run(model, in, {inputs}, out, {outputs});\n}}\n"
-    )
+    writeln!(out, "  return {upper}_API->run(model, in, {inputs}, out, {outputs});\n}}\n")
 }
 
 fn write_run_owned(out: &mut String, info: &ModelInfo, names: &Names) -> std::fmt::Result {
     let (prefix, upper) = (&names.prefix, &names.upper);
-    writeln!(
-        out,
-        "/* Runs the model into memory of the library: for outputs whose size depends on data. */"
-    )?;
-    writeln!(
-        out,
-        "static inline int {prefix}_run_owned(aitmlir_model *model, {}",
-        names.typed_parameters()
-    )?;
+    writeln!(out, "/* Runs the model into memory of the library: for outputs whose size depends on data. */")?;
+    writeln!(out, "static inline int {prefix}_run_owned(aitmlir_model *model, {}", names.typed_parameters())?;
     writeln!(out, "    aitmlir_result **result) {{")?;
     write_call_inputs(out, names)?;
-    writeln!(
-        out,
-        "  return {upper}_API->run_owned(model, in, {}, result);\n}}",
-        info.inputs.len()
-    )
+    writeln!(out, "  return {upper}_API->run_owned(model, in, {}, result);\n}}", info.inputs.len())
 }
 
 fn write_call_inputs(out: &mut String, names: &Names) -> std::fmt::Result {
     let (shapes, inputs) = (names.shape_numbers().max(1), names.inputs.len().max(1));
-    let dims = if names.dims.fields.is_empty() {
-        ""
-    } else {
-        "dims, "
-    };
-    writeln!(
-        out,
-        "  int64_t shapes[{shapes}];\n  aitmlir_tensor in[{inputs}];"
-    )?;
+    let dims = if names.dims.fields.is_empty() { "" } else { "dims, " };
+    writeln!(out, "  int64_t shapes[{shapes}];\n  aitmlir_tensor in[{inputs}];")?;
     writeln!(out, "  {}_fill({dims}inputs, shapes, in);", names.prefix)
 }
 
@@ -393,17 +257,12 @@ fn shape(tensor: &TensorInfo) -> String {
 
 /// A text that can stand in a C comment.
 fn comment(text: &str) -> String {
-    text.replace("*/", "* /")
-        .replace("/*", "/ *")
-        .replace(|c: char| c.is_control(), " ")
+    text.replace("*/", "* /").replace("/*", "/ *").replace(|c: char| c.is_control(), " ")
 }
 
 /// A C identifier made from a name: other characters become `_`.
 fn identifier(name: &str) -> String {
-    let mut text: String = name
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
-        .collect();
+    let mut text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit()) || text.starts_with('_') {
         text.insert(0, 'm');
     }
@@ -432,11 +291,7 @@ fn unique(names: impl Iterator<Item = String>) -> Vec<String> {
 
 /// A name and the fields made from it.
 fn suffixes(name: &str) -> [String; 3] {
-    [
-        name.to_string(),
-        format!("{name}_bytes"),
-        format!("{name}_dims"),
-    ]
+    [name.to_string(), format!("{name}_bytes"), format!("{name}_dims")]
 }
 
 /// Words of C and C++ that no field can be called.

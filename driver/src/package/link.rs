@@ -11,13 +11,7 @@ pub static RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libaitmlir
 
 /// Programs that can link, in the order of preference; the flag says that it is a compiler driver, which knows by itself
 /// where the C library is.
-const LINKERS: &[(&str, bool)] = &[
-    ("cc", true),
-    ("gcc", true),
-    ("clang", true),
-    ("ld.lld", false),
-    ("ld", false),
-];
+const LINKERS: &[(&str, bool)] = &[("cc", true), ("gcc", true), ("clang", true), ("ld.lld", false), ("ld", false)];
 
 /// Where the C library is, for linkers that don't know.
 const LIBRARY_DIRS: &[&str] = &[
@@ -59,10 +53,7 @@ pub fn link(link: &Link<'_>) -> Result<()> {
         command.args(flags.iter().map(|flag| prefixed("-Wl,", flag)));
         command.args(link.objects).args(["-lgcc_s", "-lm", "-lc"]);
     } else {
-        command
-            .arg("--eh-frame-hdr")
-            .args(&flags)
-            .args(link.objects);
+        command.arg("--eh-frame-hdr").args(&flags).args(link.objects);
         command.args(libraries(&program)?);
     }
     command.arg("-o").arg(link.output);
@@ -97,37 +88,25 @@ fn version_script(name: &str) -> String {
 
 /// The first linker that is on `path`.
 fn find_linker(path: Option<&OsStr>) -> Result<(PathBuf, bool)> {
-    let dirs: Vec<PathBuf> = path
-        .map(|path| std::env::split_paths(path).collect())
-        .unwrap_or_default();
+    let dirs: Vec<PathBuf> = path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
     for (name, is_driver) in LINKERS {
-        if let Some(found) = dirs
-            .iter()
-            .map(|dir| dir.join(name))
-            .find(|file| is_executable(file))
-        {
+        if let Some(found) = dirs.iter().map(|dir| dir.join(name)).find(|file| is_executable(file)) {
             return Ok((found, *is_driver));
         }
     }
     let looked: Vec<&str> = LINKERS.iter().map(|(name, _)| *name).collect();
-    Err(Error::NoLinker {
-        looked: looked.join(", "),
-    })
+    Err(Error::NoLinker { looked: looked.join(", ") })
 }
 
 fn is_executable(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    file.metadata()
-        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 /// The libraries' paths, for a linker that searches nowhere by itself.
 fn libraries(linker: &Path) -> Result<Vec<PathBuf>> {
     let find = |library: &&str| {
-        let found = LIBRARY_DIRS
-            .iter()
-            .map(|dir| Path::new(dir).join(library))
-            .find(|path| path.exists());
+        let found = LIBRARY_DIRS.iter().map(|dir| Path::new(dir).join(library)).find(|path| path.exists());
         found.ok_or_else(|| Error::NoLibrary {
             linker: linker.display().to_string(),
             library: (*library).to_string(),
@@ -144,26 +123,14 @@ fn prefixed(prefix: &str, rest: impl AsRef<OsStr>) -> OsString {
 }
 
 fn run(program: &Path, command: &mut Command) -> Result<()> {
-    let fail = |message: String| Error::Linker {
-        linker: program.display().to_string(),
-        message,
-    };
+    let fail = |message: String| Error::Linker { linker: program.display().to_string(), message };
     let output = command.output().map_err(|cause| fail(cause.to_string()))?;
     if output.status.success() {
         return Ok(());
     }
     let text = String::from_utf8_lossy(&output.stderr);
-    let lines: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .take(4)
-        .collect();
-    Err(fail(if lines.is_empty() {
-        output.status.to_string()
-    } else {
-        lines.join("; ")
-    }))
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect();
+    Err(fail(if lines.is_empty() { output.status.to_string() } else { lines.join("; ") }))
 }
 
 #[cfg(test)]
@@ -173,9 +140,7 @@ mod tests {
     #[test]
     fn a_missing_linker_names_what_was_looked_for() {
         let empty = tempfile::tempdir().expect("folder");
-        let error = find_linker(Some(empty.path().as_os_str()))
-            .expect_err("no linker there")
-            .to_string();
+        let error = find_linker(Some(empty.path().as_os_str())).expect_err("no linker there").to_string();
         assert!(error.contains("cc, gcc, clang, ld.lld, ld"), "{error}");
         assert!(find_linker(None).is_err());
     }
@@ -183,10 +148,7 @@ mod tests {
     #[test]
     fn the_script_exports_the_model_by_name() {
         let script = version_script("magika");
-        assert!(
-            script.contains("  global:\n    magika_api;\n    aitmlir_abi_version;"),
-            "{script}"
-        );
+        assert!(script.contains("  global:\n    magika_api;\n    aitmlir_abi_version;"), "{script}");
         assert!(script.contains("local:\n    *;"), "{script}");
     }
 }

@@ -51,13 +51,7 @@ pub struct Artifacts {
 ///
 /// The C names come from `info.name`, not from the file names, so that the same model gives the same bytes anywhere.
 pub fn package(package: Package<'_>) -> Result<Artifacts> {
-    let Package {
-        program,
-        mut info,
-        constants,
-        weights: place,
-        output,
-    } = package;
+    let Package { program, mut info, constants, weights: place, output } = package;
     let name = header::c_prefix(&info.name);
     let stage = Stage::new(output)?;
     let architecture = object::check_program(program)?;
@@ -65,28 +59,17 @@ pub fn package(package: Package<'_>) -> Result<Artifacts> {
     let blob = weights::blob(&info.constants, constants, bytes)?;
     let weights_file = match place {
         WeightsPlace::Embed => {
-            info.weights = Weights::Embedded {
-                bytes: blob.len() as u64,
-            };
+            info.weights = Weights::Embedded { bytes: blob.len() as u64 };
             None
         }
         WeightsPlace::File => {
             let file_name = stage.file_name("safetensors");
             let path = stage.file("safetensors");
-            info.weights = Weights::File(weights::write_file(
-                &path,
-                &file_name,
-                &info.constants,
-                &blob,
-            )?);
+            info.weights = Weights::File(weights::write_file(&path, &file_name, &info.constants, &blob)?);
             Some("safetensors")
         }
     };
-    let embedded = if weights_file.is_some() {
-        &[]
-    } else {
-        blob.as_slice()
-    };
+    let embedded = if weights_file.is_some() { &[] } else { blob.as_slice() };
     let data_object = stage.file("data.o");
     object::write_data_object(&data_object, architecture, &info, embedded)?;
     let program_object = stage.write("program.o", program)?;
@@ -112,19 +95,13 @@ struct Stage {
 impl Stage {
     fn new(output: &Path) -> Result<Stage> {
         let bad = || Error::OutputName(output.to_path_buf());
-        let stem = output
-            .file_stem()
-            .and_then(|stem| stem.to_str())
-            .ok_or_else(bad)?
-            .to_string();
+        let stem = output.file_stem().and_then(|stem| stem.to_str()).ok_or_else(bad)?.to_string();
         if output.is_dir() {
             return Err(bad());
         }
         let parent = folder(output);
-        let dir = tempfile::Builder::new()
-            .prefix(".aitmlir-")
-            .tempdir_in(parent)
-            .map_err(Error::file("write to", parent))?;
+        let dir =
+            tempfile::Builder::new().prefix(".aitmlir-").tempdir_in(parent).map_err(Error::file("write to", parent))?;
         Ok(Stage { dir, stem })
     }
 
@@ -147,11 +124,7 @@ impl Stage {
         let dir = folder(output);
         let mut moved: Vec<PathBuf> = Vec::new();
         let beside = |suffix: &str| dir.join(self.file_name(suffix));
-        let artifacts = Artifacts {
-            library: output.to_path_buf(),
-            header: beside("h"),
-            weights: weights.map(beside),
-        };
+        let artifacts = Artifacts { library: output.to_path_buf(), header: beside("h"), weights: weights.map(beside) };
         let mut files: Vec<(PathBuf, &PathBuf)> = Vec::new();
         if let (Some(suffix), Some(to)) = (weights, &artifacts.weights) {
             files.push((self.file(suffix), to));

@@ -5,12 +5,10 @@ use std::path::Path;
 use aitmlir_runtime::info::{ModelInfo, WEIGHTS_ALIGN};
 use aitmlir_runtime::program::{FOLD_SYMBOL, MAIN_SYMBOL, PROGRAM_SYMBOL};
 use object::read::{Object as _, ObjectSymbol as _};
-use object::write::{
-    Object, Relocation, SectionId, StandardSegment, Symbol, SymbolId, SymbolSection,
-};
+use object::write::{Object, Relocation, SectionId, StandardSegment, Symbol, SymbolId, SymbolSection};
 use object::{
-    Architecture, BinaryFormat, Endianness, RelocationEncoding, RelocationFlags, RelocationKind,
-    SectionFlags, SectionKind, SymbolFlags, SymbolKind, SymbolScope, elf,
+    Architecture, BinaryFormat, Endianness, RelocationEncoding, RelocationFlags, RelocationKind, SectionFlags,
+    SectionKind, SymbolFlags, SymbolKind, SymbolScope, elf,
 };
 
 use super::error::{Error, Result};
@@ -29,10 +27,7 @@ pub fn check_program(program: &[u8]) -> Result<Architecture> {
     let bad = |cause: String| Error::Internal(format!("the program's object file: {cause}"));
     let file = object::File::parse(program).map_err(|cause| bad(cause.to_string()))?;
     for entry in [MAIN_SYMBOL, FOLD_SYMBOL] {
-        if !file
-            .symbols()
-            .any(|symbol| symbol.is_definition() && symbol.name() == Ok(entry))
-        {
+        if !file.symbols().any(|symbol| symbol.is_definition() && symbol.name() == Ok(entry)) {
             return Err(bad(format!("{entry} is not defined")));
         }
     }
@@ -40,27 +35,17 @@ pub fn check_program(program: &[u8]) -> Result<Architecture> {
 }
 
 /// Writes the data object to `path`. `weights` is empty where a file holds them.
-pub fn write_data_object(
-    path: &Path,
-    architecture: Architecture,
-    info: &ModelInfo,
-    weights: &[u8],
-) -> Result<()> {
-    let json = info
-        .to_json()
-        .map_err(|cause| Error::Internal(format!("the description of the model: {cause}")))?;
+pub fn write_data_object(path: &Path, architecture: Architecture, info: &ModelInfo, weights: &[u8]) -> Result<()> {
+    let json = info.to_json().map_err(|cause| Error::Internal(format!("the description of the model: {cause}")))?;
     let mut text = json.into_bytes();
     let info_len = text.len() as u64;
     text.push(0);
-    let object = build(architecture, &text, info_len, weights)
-        .map_err(|cause| Error::Internal(cause.to_string()))?;
+    let object = build(architecture, &text, info_len, weights).map_err(|cause| Error::Internal(cause.to_string()))?;
     let file = std::fs::File::create(path).map_err(Error::file("write", path))?;
-    object
-        .write_stream(file)
-        .map_err(|cause| match cause.downcast::<std::io::Error>() {
-            Ok(cause) => Error::file("write", path)(*cause),
-            Err(cause) => Error::Internal(cause.to_string()),
-        })
+    object.write_stream(file).map_err(|cause| match cause.downcast::<std::io::Error>() {
+        Ok(cause) => Error::file("write", path)(*cause),
+        Err(cause) => Error::Internal(cause.to_string()),
+    })
 }
 
 fn build<'a>(
@@ -71,37 +56,11 @@ fn build<'a>(
 ) -> object::write::Result<Object<'a>> {
     let mut object = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
     let large = architecture == Architecture::X86_64 && weights.len() > LARGE_DATA;
-    let info_symbol = data_section(
-        &mut object,
-        ".rodata",
-        "aitmlir_program_info",
-        info,
-        8,
-        false,
-    );
+    let info_symbol = data_section(&mut object, ".rodata", "aitmlir_program_info", info, 8, false);
     let name = if large { ".lrodata" } else { ".rodata" };
-    let weights_symbol = data_section(
-        &mut object,
-        name,
-        "aitmlir_program_weights",
-        weights,
-        WEIGHTS_ALIGN,
-        large,
-    );
-    let main = add_symbol(
-        &mut object,
-        MAIN_SYMBOL,
-        SymbolKind::Text,
-        SymbolSection::Undefined,
-        0,
-    );
-    let fold = add_symbol(
-        &mut object,
-        FOLD_SYMBOL,
-        SymbolKind::Text,
-        SymbolSection::Undefined,
-        0,
-    );
+    let weights_symbol = data_section(&mut object, name, "aitmlir_program_weights", weights, WEIGHTS_ALIGN, large);
+    let main = add_symbol(&mut object, MAIN_SYMBOL, SymbolKind::Text, SymbolSection::Undefined, 0);
+    let fold = add_symbol(&mut object, FOLD_SYMBOL, SymbolKind::Text, SymbolSection::Undefined, 0);
 
     let table = object.add_section(
         object.segment_name(StandardSegment::Data).to_vec(),
@@ -119,23 +78,9 @@ fn build<'a>(
             encoding: RelocationEncoding::Generic,
             size: 64,
         };
-        object.add_relocation(
-            table,
-            Relocation {
-                offset: word * 8,
-                symbol,
-                addend: 0,
-                flags,
-            },
-        )?;
+        object.add_relocation(table, Relocation { offset: word * 8, symbol, addend: 0, flags })?;
     }
-    add_symbol(
-        &mut object,
-        PROGRAM_SYMBOL,
-        SymbolKind::Data,
-        SymbolSection::Section(table),
-        TABLE_WORDS * 8,
-    );
+    add_symbol(&mut object, PROGRAM_SYMBOL, SymbolKind::Data, SymbolSection::Section(table), TABLE_WORDS * 8);
     // Without this note a linker makes the stack of the whole process executable.
     object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
     Ok(object)
@@ -150,46 +95,23 @@ fn data_section<'a>(
     align: u64,
     large: bool,
 ) -> SymbolId {
-    let section: SectionId = object.add_section(
-        Vec::new(),
-        section.as_bytes().to_vec(),
-        SectionKind::ReadOnlyData,
-    );
+    let section: SectionId = object.add_section(Vec::new(), section.as_bytes().to_vec(), SectionKind::ReadOnlyData);
     object.set_section_data(section, data, align);
     if large {
         let sh_flags = elf::SectionFlags(elf::SHF_ALLOC.0 | SHF_X86_64_LARGE);
-        object.section_mut(section).flags = SectionFlags::Elf {
-            sh_type: elf::SHT_PROGBITS,
-            sh_flags,
-        };
+        object.section_mut(section).flags = SectionFlags::Elf { sh_type: elf::SHT_PROGBITS, sh_flags };
     }
-    add_symbol(
-        object,
-        name,
-        SymbolKind::Data,
-        SymbolSection::Section(section),
-        data.len() as u64,
-    )
+    add_symbol(object, name, SymbolKind::Data, SymbolSection::Section(section), data.len() as u64)
 }
 
 /// A symbol that the library does not export.
-fn add_symbol(
-    object: &mut Object<'_>,
-    name: &str,
-    kind: SymbolKind,
-    section: SymbolSection,
-    size: u64,
-) -> SymbolId {
+fn add_symbol(object: &mut Object<'_>, name: &str, kind: SymbolKind, section: SymbolSection, size: u64) -> SymbolId {
     object.add_symbol(Symbol {
         name: name.as_bytes().to_vec(),
         value: 0,
         size,
         kind,
-        scope: if section == SymbolSection::Undefined {
-            SymbolScope::Unknown
-        } else {
-            SymbolScope::Linkage
-        },
+        scope: if section == SymbolSection::Undefined { SymbolScope::Unknown } else { SymbolScope::Linkage },
         weak: false,
         section,
         flags: SymbolFlags::None,

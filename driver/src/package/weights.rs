@@ -24,26 +24,13 @@ pub fn layout(constants: &mut [ConstantInfo]) -> u64 {
 /// The bytes of the blob. `data` holds one entry a constant, empty for derived ones.
 pub fn blob(constants: &[ConstantInfo], data: &[&[u8]], bytes: u64) -> Result<Vec<u8>> {
     if constants.len() != data.len() {
-        return Err(Error::Internal(format!(
-            "{} constants, but data of {}",
-            constants.len(),
-            data.len()
-        )));
+        return Err(Error::Internal(format!("{} constants, but data of {}", constants.len(), data.len())));
     }
     let mut blob = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
-    for (constant, data) in constants
-        .iter()
-        .zip(data)
-        .filter(|(constant, _)| !constant.derived)
-    {
-        if data.len() as u64 != constant.bytes
-            || constant.dtype.tensor_bytes(&constant.dims) != Some(data.len())
-        {
+    for (constant, data) in constants.iter().zip(data).filter(|(constant, _)| !constant.derived) {
+        if data.len() as u64 != constant.bytes || constant.dtype.tensor_bytes(&constant.dims) != Some(data.len()) {
             let (name, dims) = (&constant.name, &constant.dims);
-            let text = format!(
-                "constant '{name}' of shape {dims:?} has {} bytes of data",
-                data.len()
-            );
+            let text = format!("constant '{name}' of shape {dims:?} has {} bytes of data", data.len());
             return Err(Error::Internal(text));
         }
         blob.resize(usize::try_from(constant.offset).unwrap_or(usize::MAX), 0);
@@ -53,12 +40,7 @@ pub fn blob(constants: &[ConstantInfo], data: &[&[u8]], bytes: u64) -> Result<Ve
 }
 
 /// Writes the blob as a safetensors file with 64-byte aligned tensors and returns what identifies it.
-pub fn write_file(
-    path: &Path,
-    name: &str,
-    constants: &[ConstantInfo],
-    blob: &[u8],
-) -> Result<WeightsFile> {
+pub fn write_file(path: &Path, name: &str, constants: &[ConstantInfo], blob: &[u8]) -> Result<WeightsFile> {
     let header = file_header(constants, blob.len() as u64);
     let mut hasher = blake3::Hasher::new();
     hasher.update(&header).update(blob);
@@ -87,20 +69,12 @@ fn file_header(constants: &[ConstantInfo], bytes: u64) -> Vec<u8> {
         if constant.offset > end {
             entries.insert(
                 format!("__padding__.{end}"),
-                entry(
-                    "U8",
-                    &[(constant.offset - end) as i64],
-                    end,
-                    constant.offset,
-                ),
+                entry("U8", &[(constant.offset - end) as i64], end, constant.offset),
             );
         }
         end = constant.offset + constant.bytes;
         let dtype = safetensors_name(constant.dtype);
-        entries.insert(
-            constant.name.clone(),
-            entry(dtype, &constant.dims, constant.offset, end),
-        );
+        entries.insert(constant.name.clone(), entry(dtype, &constant.dims, constant.offset, end));
     }
     debug_assert_eq!(end, bytes);
     let mut text = Value::Object(entries).to_string().into_bytes();
@@ -139,14 +113,7 @@ mod tests {
 
     fn constant(name: &str, dtype: DType, dims: &[i64], derived: bool) -> ConstantInfo {
         let bytes = dtype.tensor_bytes(dims).expect("size") as u64;
-        ConstantInfo {
-            name: name.into(),
-            dtype,
-            dims: dims.to_vec(),
-            bytes,
-            offset: 0,
-            derived,
-        }
+        ConstantInfo { name: name.into(), dtype, dims: dims.to_vec(), bytes, offset: 0, derived }
     }
 
     #[test]
@@ -159,10 +126,7 @@ mod tests {
         ];
         let bytes = layout(&mut constants);
         assert_eq!(constants.each_ref().map(|c| c.offset), [0, 0, 64, 128]);
-        let a: Vec<u8> = [1f32, 2.0, 3.0]
-            .iter()
-            .flat_map(|x| x.to_le_bytes())
-            .collect();
+        let a: Vec<u8> = [1f32, 2.0, 3.0].iter().flat_map(|x| x.to_le_bytes()).collect();
         let blob = blob(&constants, &[&a, &[], &[1], &[]], bytes).expect("blob");
         let dir = tempfile::tempdir().expect("folder");
         let path = dir.path().join("m.safetensors");

@@ -48,17 +48,10 @@ const MIN_RUNS: usize = 5;
 const MAX_RUNS: usize = 100_000;
 
 /// Measures runs on these inputs, into buffers that are made once where the shapes allow it.
-pub fn bench(
-    library: &Library,
-    model: &Model<'_>,
-    inputs: &[Tensor],
-    plan: Plan,
-    threads: i32,
-) -> Result<Report> {
+pub fn bench(library: &Library, model: &Model<'_>, inputs: &[Tensor], plan: Plan, threads: i32) -> Result<Report> {
     let times = match outputs(library, model, inputs)? {
         Some(mut outputs) => {
-            let (mut inputs, mut outputs) =
-                (Tensors::new(inputs), Tensors::for_output(&mut outputs));
+            let (mut inputs, mut outputs) = (Tensors::new(inputs), Tensors::for_output(&mut outputs));
             measure(plan, || model.run_into(&mut inputs, &mut outputs))?
         }
         None => measure(plan, || model.run(inputs).map(|_| ()))?,
@@ -109,11 +102,7 @@ fn report(
     };
     let middle = |i: usize| times.get(i).copied().unwrap_or_default();
     let half = times.len() / 2;
-    let median = if times.len() % 2 == 1 {
-        middle(half)
-    } else {
-        (middle(half - 1) + middle(half)) / 2
-    };
+    let median = if times.len() % 2 == 1 { middle(half) } else { (middle(half - 1) + middle(half)) / 2 };
     let total: Duration = times.iter().sum();
     Ok(Report {
         model: library.info().name.clone(),

@@ -63,11 +63,7 @@ struct ModelArgs {
     #[arg(long = "shape", value_name = "NAME=2x3x4")]
     shapes: Vec<NamedShape>,
     /// The range of a random input; floats are in -1..1 and integers in 0..9 otherwise
-    #[arg(
-        long = "range",
-        value_name = "NAME=LOW..HIGH",
-        allow_hyphen_values = true
-    )]
+    #[arg(long = "range", value_name = "NAME=LOW..HIGH", allow_hyphen_values = true)]
     ranges: Vec<NamedRange>,
     /// Seed of random inputs
     #[arg(long, default_value_t = 0, value_name = "N")]
@@ -94,11 +90,7 @@ struct VerifyArgs {
     #[command(flatten)]
     model: ModelArgs,
     /// Expected outputs: an archive, or a file for one output
-    #[arg(
-        long = "expect",
-        required = true,
-        value_name = "FILE.npz|NAME=@FILE.npy"
-    )]
+    #[arg(long = "expect", required = true, value_name = "FILE.npz|NAME=@FILE.npy")]
     expect: Vec<String>,
     /// Tolerance relative to the expected value
     #[arg(long, default_value_t = 1e-3, value_name = "X")]
@@ -175,11 +167,7 @@ fn run(args: &RunArgs) -> Result<u8> {
             "name": info.name, "dtype": tensor.dtype().name(), "shape": tensor.dims(), "file": path,
         }));
     }
-    print(&if args.json {
-        format!("{:#}\n", json!({ "outputs": entries }))
-    } else {
-        text
-    })?;
+    print(&if args.json { format!("{:#}\n", json!({ "outputs": entries })) } else { text })?;
     Ok(0)
 }
 
@@ -191,10 +179,7 @@ fn verify(args: &VerifyArgs) -> Result<u8> {
     let expected = read_expected(&library, &args.expect)?;
     let (model, inputs) = prepare(&library, &args.model)?;
     let outputs = model.run(&inputs)?;
-    let tolerance = Tolerance {
-        rtol: args.rtol,
-        atol: args.atol,
-    };
+    let tolerance = Tolerance { rtol: args.rtol, atol: args.atol };
     let mut results = Vec::new();
     for (info, found) in library.info().outputs.iter().zip(&outputs) {
         if let Some((_, expected)) = expected.iter().find(|(name, _)| *name == info.name) {
@@ -211,10 +196,7 @@ fn verify(args: &VerifyArgs) -> Result<u8> {
     } else {
         let mut text: String = results.iter().map(verdict).collect();
         if not_compared > 0 {
-            text += &format!(
-                "{not_compared} of {} outputs have nothing to compare with\n",
-                outputs.len()
-            );
+            text += &format!("{not_compared} of {} outputs have nothing to compare with\n", outputs.len());
         }
         print(&text)?;
     }
@@ -225,27 +207,14 @@ fn measure(args: &BenchArgs) -> Result<u8> {
     let time = Duration::try_from_secs_f64(args.time).context("--time")?;
     let library = Library::open(&args.model.model)?;
     let (model, inputs) = prepare(&library, &args.model)?;
-    let plan = bench::Plan {
-        warmup: args.warmup,
-        runs: args.runs,
-        time,
-    };
+    let plan = bench::Plan { warmup: args.warmup, runs: args.runs, time };
     let report = bench::bench(&library, &model, &inputs, plan, args.model.threads)?;
     if args.json {
         print(&format!("{:#}\n", serde_json::to_value(&report)?))?;
     } else {
-        let bench::Report {
-            median_ms,
-            min_ms,
-            max_ms,
-            mean_ms,
-            runs,
-            ..
-        } = report;
+        let bench::Report { median_ms, min_ms, max_ms, mean_ms, runs, .. } = report;
         let head = format!("{}: median {median_ms:.3} ms", report.model);
-        print(&format!(
-            "{head}, min {min_ms:.3}, mean {mean_ms:.3}, max {max_ms:.3} ({runs} runs)\n"
-        ))?;
+        print(&format!("{head}, min {min_ms:.3}, mean {mean_ms:.3}, max {max_ms:.3} ({runs} runs)\n"))?;
     }
     Ok(0)
 }
@@ -253,10 +222,7 @@ fn measure(args: &BenchArgs) -> Result<u8> {
 fn show(args: &InspectArgs) -> Result<u8> {
     let library = Library::open(&args.model)?;
     if args.json {
-        print(&format!(
-            "{:#}\n",
-            serde_json::from_str::<serde_json::Value>(library.info_json())?
-        ))?;
+        print(&format!("{:#}\n", serde_json::from_str::<serde_json::Value>(library.info_json())?))?;
     } else {
         print(&inspect::describe(library.info()))?;
     }
@@ -295,10 +261,7 @@ fn read_expected(library: &Library, arguments: &[String]) -> Result<Vec<(String,
     for (i, (name, _)) in expected.iter().enumerate() {
         if !outputs.iter().any(|output| output.name == *name) {
             let names: Vec<&str> = outputs.iter().map(|output| output.name.as_str()).collect();
-            bail!(
-                "the model has no output named '{name}'; its outputs: {}",
-                names.join(", ")
-            );
+            bail!("the model has no output named '{name}'; its outputs: {}", names.join(", "));
         }
         if expected.iter().take(i).any(|(other, _)| other == name) {
             bail!("output '{name}' is expected twice");
@@ -312,10 +275,7 @@ fn read_expected(library: &Library, arguments: &[String]) -> Result<Vec<(String,
 
 fn write_output(dir: &Path, name: &str, tensor: &Tensor) -> Result<PathBuf> {
     std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
-    let file: String = name
-        .chars()
-        .map(|c| if c == '/' || c.is_control() { '_' } else { c })
-        .collect();
+    let file: String = name.chars().map(|c| if c == '/' || c.is_control() { '_' } else { c }).collect();
     let path = dir.join(format!("{file}.npy"));
     npy::write(&path, tensor)?;
     Ok(path)
@@ -324,9 +284,7 @@ fn write_output(dir: &Path, name: &str, tensor: &Tensor) -> Result<PathBuf> {
 /// One line about an output.
 fn summary(name: &str, tensor: &Tensor, path: Option<&Path>) -> String {
     let values = || tensor.elements().map(|element| element.to_f64());
-    let (min, max) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| {
-        (low.min(x), high.max(x))
-    });
+    let (min, max) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
     let mut line = format!("{name}  {}{:?}", tensor.dtype(), tensor.dims());
     if tensor.count() > 0 {
         let mean = values().sum::<f64>() / tensor.count() as f64;
@@ -339,21 +297,12 @@ fn summary(name: &str, tensor: &Tensor, path: Option<&Path>) -> String {
 }
 
 fn verdict(result: &Comparison) -> String {
-    let Comparison {
-        name,
-        elements,
-        mismatches,
-        max_abs,
-        max_rel,
-        ..
-    } = result;
+    let Comparison { name, elements, mismatches, max_abs, max_rel, .. } = result;
     let numbers = format!("max abs {max_abs:.3e}, max rel {max_rel:.3e}");
     match &result.problem {
         None => format!("pass  {name}: {elements} elements, {numbers}\n"),
         Some(problem) if *mismatches == 0 => format!("FAIL  {name}: {problem}\n"),
-        Some(problem) => format!(
-            "FAIL  {name}: {mismatches} of {elements} elements differ, {numbers}; {problem}\n"
-        ),
+        Some(problem) => format!("FAIL  {name}: {mismatches} of {elements} elements differ, {numbers}; {problem}\n"),
     }
 }
 
@@ -361,9 +310,7 @@ fn verdict(result: &Comparison) -> String {
 fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(cause) if cause.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(cause).context("standard output")
-        }
+        Err(cause) if cause.kind() != std::io::ErrorKind::BrokenPipe => Err(cause).context("standard output"),
         _ => Ok(()),
     }
 }

@@ -44,19 +44,11 @@ pub fn compare(name: &str, found: &Tensor, expected: &Tensor, tolerance: Toleran
         problem: None,
     };
     if found.dtype() != expected.dtype() {
-        result.problem = Some(format!(
-            "type {}, expected {}",
-            found.dtype(),
-            expected.dtype()
-        ));
+        result.problem = Some(format!("type {}, expected {}", found.dtype(), expected.dtype()));
         return result;
     }
     if found.dims() != expected.dims() {
-        result.problem = Some(format!(
-            "shape {:?}, expected {:?}",
-            found.dims(),
-            expected.dims()
-        ));
+        result.problem = Some(format!("shape {:?}, expected {:?}", found.dims(), expected.dims()));
         return result;
     }
     for (i, (found, expected)) in found.elements().zip(expected.elements()).enumerate() {
@@ -111,10 +103,7 @@ mod tests {
 
     use super::*;
 
-    const EXACT: Tolerance = Tolerance {
-        rtol: 0.0,
-        atol: 0.0,
-    };
+    const EXACT: Tolerance = Tolerance { rtol: 0.0, atol: 0.0 };
 
     fn floats(values: &[f32]) -> Tensor {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -124,24 +113,10 @@ mod tests {
     #[test]
     fn special_values() {
         let special = floats(&[f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0]);
-        assert!(
-            compare(
-                "y",
-                &special,
-                &floats(&[f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.0]),
-                EXACT
-            )
-            .pass
-        );
-        let loose = Tolerance {
-            rtol: 1.0,
-            atol: 1.0,
-        };
+        assert!(compare("y", &special, &floats(&[f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.0]), EXACT).pass);
+        let loose = Tolerance { rtol: 1.0, atol: 1.0 };
         for other in [1.0, f32::INFINITY, f32::NAN] {
-            assert!(
-                !compare("y", &floats(&[f32::NEG_INFINITY]), &floats(&[other]), loose).pass,
-                "{other}"
-            );
+            assert!(!compare("y", &floats(&[f32::NEG_INFINITY]), &floats(&[other]), loose).pass, "{other}");
         }
         assert!(!compare("y", &floats(&[1.0]), &floats(&[f32::INFINITY]), loose).pass);
     }
@@ -149,39 +124,16 @@ mod tests {
     #[test]
     fn tolerances() {
         let (found, expected) = (floats(&[1.0, 101.0]), floats(&[1.0, 100.0]));
-        assert!(
-            compare(
-                "y",
-                &found,
-                &expected,
-                Tolerance {
-                    rtol: 0.01,
-                    atol: 0.0
-                }
-            )
-            .pass
-        );
-        let off = compare(
-            "y",
-            &found,
-            &expected,
-            Tolerance {
-                rtol: 0.001,
-                atol: 0.0,
-            },
-        );
+        assert!(compare("y", &found, &expected, Tolerance { rtol: 0.01, atol: 0.0 }).pass);
+        let off = compare("y", &found, &expected, Tolerance { rtol: 0.001, atol: 0.0 });
         assert_eq!((off.pass, off.mismatches, off.max_abs), (false, 1, 1.0));
-        assert_eq!(
-            off.problem.as_deref(),
-            Some("element 1 is 101, expected 100")
-        );
+        assert_eq!(off.problem.as_deref(), Some("element 1 is 101, expected 100"));
         assert!(!compare("y", &floats(&[1.0]), &expected, EXACT).pass);
     }
 
     #[test]
     fn large_integers_are_compared_exactly() {
-        let ints =
-            |value: i64| Tensor::from_bytes(DType::I64, &[], &value.to_le_bytes()).expect("tensor");
+        let ints = |value: i64| Tensor::from_bytes(DType::I64, &[], &value.to_le_bytes()).expect("tensor");
         assert!(!compare("y", &ints(i64::MAX), &ints(i64::MAX - 1), EXACT).pass);
         assert!(compare("y", &ints(i64::MIN), &ints(i64::MIN), EXACT).pass);
     }

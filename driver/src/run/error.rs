@@ -41,9 +41,6 @@ impl Error {
 
     /// Says what is wrong with a file.
     pub fn format(path: &Path, cause: impl ToString) -> Error {
-        Error::Format {
-            path: path.to_path_buf(),
-            cause: cause.to_string(),
-        }
+        Error::Format { path: path.to_path_buf(), cause: cause.to_string() }
     }
 }

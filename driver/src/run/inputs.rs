@@ -62,10 +62,9 @@ impl FromStr for NamedFile {
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let form = "NAME=@FILE.npy";
         match text.split_once("=@") {
-            Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok(NamedFile {
-                name: name.to_string(),
-                path: path.into(),
-            }),
+            Some((name, path)) if !name.is_empty() && !path.is_empty() => {
+                Ok(NamedFile { name: name.to_string(), path: path.into() })
+            }
             _ => Err(format!("expected {form}")),
         }
     }
@@ -76,9 +75,7 @@ impl FromStr for NamedDim {
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let (name, value) = split(text, "NAME=NUMBER")?;
-        let value = value
-            .parse()
-            .map_err(|_| format!("'{value}' is not a number"))?;
+        let value = value.parse().map_err(|_| format!("'{value}' is not a number"))?;
         Ok(NamedDim { name, value })
     }
 }
@@ -89,19 +86,10 @@ impl FromStr for NamedShape {
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let (name, value) = split(text, "NAME=2x3x4")?;
         if value.is_empty() {
-            return Ok(NamedShape {
-                name,
-                dims: Vec::new(),
-            });
+            return Ok(NamedShape { name, dims: Vec::new() });
         }
-        let dims = value
-            .split(['x', ','])
-            .map(|dim| dim.trim().parse())
-            .collect::<std::result::Result<_, _>>();
-        Ok(NamedShape {
-            name,
-            dims: dims.map_err(|_| format!("'{value}' is not a shape such as 2x3x4"))?,
-        })
+        let dims = value.split(['x', ',']).map(|dim| dim.trim().parse()).collect::<std::result::Result<_, _>>();
+        Ok(NamedShape { name, dims: dims.map_err(|_| format!("'{value}' is not a shape such as 2x3x4"))? })
     }
 }
 
@@ -112,12 +100,7 @@ impl FromStr for NamedRange {
         let (name, value) = split(text, "NAME=LOW..HIGH")?;
         let bad = || format!("'{value}' is not a range such as 0..1");
         let (low, high) = value.split_once("..").ok_or_else(bad)?;
-        let number = |text: &str| {
-            text.trim()
-                .parse::<f64>()
-                .ok()
-                .filter(|number| number.is_finite())
-        };
+        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
         match (number(low), number(high)) {
             (Some(low), Some(high)) if low <= high => Ok(NamedRange { name, low, high }),
             _ => Err(bad()),
@@ -147,23 +130,12 @@ pub fn make(info: &ModelInfo, request: &Request) -> Result<Vec<Tensor>> {
     check_names(info, request)?;
     let mut given = read_given(info, request)?;
     let mut dims = Bindings::new(info, request)?;
-    for (input, tensor) in info
-        .inputs
-        .iter()
-        .filter_map(|input| Some((input, given.get(&input.name)?)))
-    {
+    for (input, tensor) in info.inputs.iter().filter_map(|input| Some((input, given.get(&input.name)?))) {
         dims.learn(input, tensor.dims());
     }
-    let shapes = request
-        .shapes
-        .iter()
-        .map(|shape| (shape.name.as_str(), &shape.dims));
+    let shapes = request.shapes.iter().map(|shape| (shape.name.as_str(), &shape.dims));
     let shapes: BTreeMap<&str, &Vec<i64>> = shapes.collect();
-    for (input, shape) in info
-        .inputs
-        .iter()
-        .filter_map(|input| Some((input, *shapes.get(input.name.as_str())?)))
-    {
+    for (input, shape) in info.inputs.iter().filter_map(|input| Some((input, *shapes.get(input.name.as_str())?))) {
         dims.learn(input, shape);
     }
     let mut inputs = Vec::with_capacity(info.inputs.len());
@@ -211,33 +183,17 @@ fn read_given(info: &ModelInfo, request: &Request) -> Result<BTreeMap<String, Te
 }
 
 fn check_names(info: &ModelInfo, request: &Request) -> Result<()> {
-    request
-        .files
-        .iter()
-        .try_for_each(|file| check_name(info, &file.name))?;
-    request
-        .ranges
-        .iter()
-        .try_for_each(|range| check_name(info, &range.name))?;
-    request
-        .shapes
-        .iter()
-        .try_for_each(|shape| check_name(info, &shape.name))
+    request.files.iter().try_for_each(|file| check_name(info, &file.name))?;
+    request.ranges.iter().try_for_each(|range| check_name(info, &range.name))?;
+    request.shapes.iter().try_for_each(|shape| check_name(info, &shape.name))
 }
 
 fn check_name(info: &ModelInfo, name: &str) -> Result<()> {
     if info.inputs.iter().any(|input| input.name == name) {
         return Ok(());
     }
-    let names: Vec<&str> = info
-        .inputs
-        .iter()
-        .map(|input| input.name.as_str())
-        .collect();
-    Err(Error::Argument(format!(
-        "the model has no input named '{name}'; its inputs: {}",
-        names.join(", ")
-    )))
+    let names: Vec<&str> = info.inputs.iter().map(|input| input.name.as_str()).collect();
+    Err(Error::Argument(format!("the model has no input named '{name}'; its inputs: {}", names.join(", "))))
 }
 
 /// Values of named dims.
@@ -247,34 +203,18 @@ struct Bindings {
 
 impl Bindings {
     fn new(info: &ModelInfo, request: &Request) -> Result<Bindings> {
-        let mut known: Vec<&str> = info
-            .inputs
-            .iter()
-            .flat_map(|input| input.dims.iter().filter_map(Dim::name))
-            .collect();
+        let mut known: Vec<&str> =
+            info.inputs.iter().flat_map(|input| input.dims.iter().filter_map(Dim::name)).collect();
         known.sort_unstable();
         known.dedup();
         let mut values = BTreeMap::new();
         for dim in &request.dims {
             if !known.contains(&dim.name.as_str()) {
-                let names = if known.is_empty() {
-                    "none".to_string()
-                } else {
-                    known.join(", ")
-                };
-                return Err(Error::Argument(format!(
-                    "the model has no dim named '{}'; its dims: {names}",
-                    dim.name
-                )));
+                let names = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+                return Err(Error::Argument(format!("the model has no dim named '{}'; its dims: {names}", dim.name)));
             }
-            if values
-                .insert(dim.name.clone(), dim.value)
-                .is_some_and(|other| other != dim.value)
-            {
-                return Err(Error::Argument(format!(
-                    "dim '{}' is given twice",
-                    dim.name
-                )));
+            if values.insert(dim.name.clone(), dim.value).is_some_and(|other| other != dim.value) {
+                return Err(Error::Argument(format!("dim '{}' is given twice", dim.name)));
             }
         }
         Ok(Bindings { values })
@@ -294,11 +234,7 @@ impl Bindings {
         match dim {
             Dim::Static(n) => *n,
             Dim::Dynamic(dynamic) => {
-                let known = dynamic
-                    .name
-                    .as_ref()
-                    .and_then(|name| self.values.get(name))
-                    .copied();
+                let known = dynamic.name.as_ref().and_then(|name| self.values.get(name)).copied();
                 known.unwrap_or_else(|| smallest(dynamic))
             }
         }
@@ -308,41 +244,24 @@ impl Bindings {
 fn smallest(dim: &DynamicDim) -> i64 {
     let multiple = dim.multiple.max(1);
     let low = dim.min.max(1);
-    let rounded = low
-        .checked_add(multiple - 1)
-        .map_or(low, |up| up - up % multiple);
+    let rounded = low.checked_add(multiple - 1).map_or(low, |up| up - up % multiple);
     dim.max.map_or(rounded, |max| rounded.min(max))
 }
 
 fn random(input: &TensorInfo, shape: &[i64], request: &Request, index: usize) -> Result<Tensor> {
     let mut tensor = Tensor::zeros(input.dtype, shape)?;
     let floats = input.dtype.name().contains('f');
-    let range = request
-        .ranges
-        .iter()
-        .rev()
-        .find(|range| range.name == input.name);
+    let range = request.ranges.iter().rev().find(|range| range.name == input.name);
     let (low, high) = match range {
         Some(range) => (range.low, range.high),
         None if floats => (-1.0, 1.0),
-        None => (
-            0.0,
-            if input.dtype.name() == "bool" {
-                1.0
-            } else {
-                9.0
-            },
-        ),
+        None => (0.0, if input.dtype.name() == "bool" { 1.0 } else { 9.0 }),
     };
     let mut generator = Generator::new(request.seed, index as u64);
     if floats {
         tensor.fill(|| low + (high - low) * generator.next());
     } else {
-        tensor.fill(|| {
-            (low + (high - low + 1.0) * generator.next())
-                .floor()
-                .min(high)
-        });
+        tensor.fill(|| (low + (high - low + 1.0) * generator.next()).floor().min(high));
     }
     Ok(tensor)
 }
@@ -374,23 +293,11 @@ mod tests {
 
     #[test]
     fn arguments_are_read() {
-        assert_eq!(
-            "a=b=3".parse::<NamedDim>().map(|d| (d.name, d.value)),
-            Ok(("a=b".into(), 3))
-        );
-        assert_eq!(
-            "x=2x3".parse::<NamedShape>().map(|s| s.dims),
-            Ok(vec![2, 3])
-        );
+        assert_eq!("a=b=3".parse::<NamedDim>().map(|d| (d.name, d.value)), Ok(("a=b".into(), 3)));
+        assert_eq!("x=2x3".parse::<NamedShape>().map(|s| s.dims), Ok(vec![2, 3]));
         assert_eq!("x=".parse::<NamedShape>().map(|s| s.dims), Ok(vec![]));
-        assert_eq!(
-            "x=-1..2.5".parse::<NamedRange>().map(|r| (r.low, r.high)),
-            Ok((-1.0, 2.5))
-        );
-        assert_eq!(
-            "x=@a=@b".parse::<NamedFile>().map(|f| f.path),
-            Ok("a=@b".into())
-        );
+        assert_eq!("x=-1..2.5".parse::<NamedRange>().map(|r| (r.low, r.high)), Ok((-1.0, 2.5)));
+        assert_eq!("x=@a=@b".parse::<NamedFile>().map(|f| f.path), Ok("a=@b".into()));
         for bad in ["x", "=@a", "x=a", "@a"] {
             assert!(bad.parse::<NamedFile>().is_err(), "{bad}");
         }
@@ -401,12 +308,7 @@ mod tests {
 
     #[test]
     fn the_smallest_dim_keeps_its_bounds() {
-        let dim = |min, max, multiple| DynamicDim {
-            min,
-            max,
-            multiple,
-            ..DynamicDim::default()
-        };
+        let dim = |min, max, multiple| DynamicDim { min, max, multiple, ..DynamicDim::default() };
         assert_eq!(smallest(&dim(0, None, 1)), 1);
         assert_eq!(smallest(&dim(5, Some(64), 8)), 8);
         assert_eq!(smallest(&dim(0, Some(0), 1)), 0);

@@ -28,23 +28,11 @@ fn write_all(out: &mut String, info: &ModelInfo) -> std::fmt::Result {
     write_tensors(out, info, &info.inputs)?;
     writeln!(out, "\noutputs ({})", info.outputs.len())?;
     write_tensors(out, info, &info.outputs)?;
-    let derived = info
-        .constants
-        .iter()
-        .filter(|constant| constant.derived)
-        .count();
-    writeln!(
-        out,
-        "\nconstants ({}, {derived} derived)",
-        info.constants.len()
-    )?;
+    let derived = info.constants.iter().filter(|constant| constant.derived).count();
+    writeln!(out, "\nconstants ({}, {derived} derived)", info.constants.len())?;
     for constant in &info.constants {
         let mark = if constant.derived { "  derived" } else { "" };
-        writeln!(
-            out,
-            "  {}  {}{:?}  {} bytes{mark}",
-            constant.name, constant.dtype, constant.dims, constant.bytes
-        )?;
+        writeln!(out, "  {}  {}{:?}  {} bytes{mark}", constant.name, constant.dtype, constant.dims, constant.bytes)?;
     }
     Ok(())
 }
@@ -52,13 +40,7 @@ fn write_all(out: &mut String, info: &ModelInfo) -> std::fmt::Result {
 fn write_tensors(out: &mut String, info: &ModelInfo, tensors: &[TensorInfo]) -> std::fmt::Result {
     for tensor in tensors {
         let dims: Vec<String> = tensor.dims.iter().map(|dim| dim_text(info, dim)).collect();
-        writeln!(
-            out,
-            "  {}  {}[{}]",
-            tensor.name,
-            tensor.dtype,
-            dims.join(", ")
-        )?;
+        writeln!(out, "  {}  {}[{}]", tensor.name, tensor.dtype, dims.join(", "))?;
     }
     Ok(())
 }
@@ -70,13 +52,8 @@ fn dim_text(info: &ModelInfo, dim: &Dim) -> String {
     };
     let leaf = |i: usize, d: usize| {
         let input = info.inputs.get(i);
-        let name = input
-            .and_then(|input| input.dims.get(d))
-            .and_then(Dim::name);
-        name.map_or_else(
-            || format!("{}.{d}", input.map_or("?", |input| input.name.as_str())),
-            str::to_string,
-        )
+        let name = input.and_then(|input| input.dims.get(d)).and_then(Dim::name);
+        name.map_or_else(|| format!("{}.{d}", input.map_or("?", |input| input.name.as_str())), str::to_string)
     };
     match (&dynamic.expr, &dynamic.bound) {
         (Some(expr), _) => expr.render(&leaf),
@@ -88,24 +65,14 @@ fn dim_text(info: &ModelInfo, dim: &Dim) -> String {
 fn weights(info: &ModelInfo) -> String {
     match &info.weights {
         Weights::Embedded { bytes } => format!("{bytes} bytes, in the library"),
-        Weights::File(file) => format!(
-            "{} bytes, in {} (blake3 {})",
-            file.length, file.name, file.blake3
-        ),
+        Weights::File(file) => format!("{} bytes, in {} (blake3 {})", file.length, file.name, file.blake3),
     }
 }
 
 fn memory(info: &ModelInfo) -> String {
-    let bytes = |bytes: Option<u64>| {
-        bytes.map_or_else(
-            || "depends on shapes".to_string(),
-            |bytes| format!("{bytes} bytes"),
-        )
-    };
+    let bytes =
+        |bytes: Option<u64>| bytes.map_or_else(|| "depends on shapes".to_string(), |bytes| format!("{bytes} bytes"));
     let memory = &info.memory;
     let (lower_bound, naive) = (bytes(memory.lower_bound), bytes(memory.naive));
-    format!(
-        "arena {}; lower bound {lower_bound}; without sharing {naive}",
-        bytes(memory.arena)
-    )
+    format!("arena {}; lower bound {lower_bound}; without sharing {naive}", bytes(memory.arena))
 }

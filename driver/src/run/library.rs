@@ -39,17 +39,11 @@ impl Library {
         // A path without a folder would be searched for elsewhere.
         let path: PathBuf = path.canonicalize().map_err(Error::file(path))?;
         // SAFETY: a model library has no initialisers beyond those of its runtime; another library is the user's choice.
-        let library = unsafe { libloading::Library::new(&path) }.map_err(|cause| {
-            Error::format(&path, format!("cannot be loaded: {}", chain(&cause)))
-        })?;
+        let library = unsafe { libloading::Library::new(&path) }
+            .map_err(|cause| Error::format(&path, format!("cannot be loaded: {}", chain(&cause))))?;
         // SAFETY: the header declares the function with this type.
         let get = unsafe { library.get::<unsafe extern "C" fn() -> *const Api>(API_SYMBOL) }
-            .map_err(|_| {
-                Error::format(
-                    &path,
-                    format!("not a model library: it does not export {API_SYMBOL}"),
-                )
-            })?;
+            .map_err(|_| Error::format(&path, format!("not a model library: it does not export {API_SYMBOL}")))?;
         // SAFETY: the table starts with its size and the version function in every version of the ABI.
         let api = unsafe { get() };
         // SAFETY: the library's table is never changed.
@@ -62,15 +56,9 @@ impl Library {
         let api = unsafe { *api };
         // SAFETY: the function gives a C string that lives as long as the library.
         let json = unsafe { string((api.info_json)()) };
-        let info = ModelInfo::from_json(json.as_bytes()).map_err(|cause| {
-            Error::format(&path, format!("its description is damaged: {cause}"))
-        })?;
-        Ok(Library {
-            api,
-            json,
-            info,
-            _library: library,
-        })
+        let info = ModelInfo::from_json(json.as_bytes())
+            .map_err(|cause| Error::format(&path, format!("its description is damaged: {cause}")))?;
+        Ok(Library { api, json, info, _library: library })
     }
 
     /// What the library says about its model.
@@ -85,26 +73,18 @@ impl Library {
 
     /// Creates the model: loads its weights.
     pub fn create(&self, weights: Option<&Path>, threads: i32) -> Result<Model<'_>> {
-        let weights = weights
-            .map(|path| CString::new(path.as_os_str().as_bytes()))
-            .transpose();
-        let weights =
-            weights.map_err(|cause| Error::Argument(format!("path of the weights: {cause}")))?;
+        let weights = weights.map(|path| CString::new(path.as_os_str().as_bytes())).transpose();
+        let weights = weights.map_err(|cause| Error::Argument(format!("path of the weights: {cause}")))?;
         let options = types::Options {
             struct_size: size_of::<types::Options>(),
-            weights_path: weights
-                .as_ref()
-                .map_or(std::ptr::null(), |path| path.as_ptr()),
+            weights_path: weights.as_ref().map_or(std::ptr::null(), |path| path.as_ptr()),
             threads: 1,
             reserved: 0,
         };
         let mut handle = std::ptr::null_mut();
         // SAFETY: the options live during the call.
         self.check(unsafe { (self.api.model_create)(&options, &mut handle) })?;
-        let model = Model {
-            library: self,
-            handle,
-        };
+        let model = Model { library: self, handle };
         // SAFETY: the handle is of this library.
         self.check(unsafe { (self.api.set_threads)(model.handle, threads) })?;
         Ok(model)
@@ -126,12 +106,8 @@ impl Model<'_> {
         let mut result = std::ptr::null_mut();
         let api = &self.library.api;
         // SAFETY: the tensors live during the call.
-        self.library.check(unsafe {
-            (api.run_owned)(self.handle, inputs.data(), inputs.count(), &mut result)
-        })?;
-        let outputs = (0..self.library.info.outputs.len())
-            .map(|i| self.copy_output(result, i))
-            .collect();
+        self.library.check(unsafe { (api.run_owned)(self.handle, inputs.data(), inputs.count(), &mut result) })?;
+        let outputs = (0..self.library.info.outputs.len()).map(|i| self.copy_output(result, i)).collect();
         // SAFETY: from `run_owned`, and not used after.
         unsafe { (api.result_destroy)(result) };
         outputs
@@ -140,15 +116,9 @@ impl Model<'_> {
     fn copy_output(&self, result: *const types::RunResult, index: usize) -> Result<Tensor> {
         let mut output = empty_tensor();
         // SAFETY: the result is of this library.
-        self.library.check(unsafe {
-            (self.library.api.result_output)(result, index as i32, &mut output)
-        })?;
-        let dtype = aitmlir_runtime::info::DType::from_code(output.dtype).ok_or_else(|| {
-            Error::Model(format!(
-                "output {index} has the unknown type {}",
-                output.dtype
-            ))
-        })?;
+        self.library.check(unsafe { (self.library.api.result_output)(result, index as i32, &mut output) })?;
+        let dtype = aitmlir_runtime::info::DType::from_code(output.dtype)
+            .ok_or_else(|| Error::Model(format!("output {index} has the unknown type {}", output.dtype)))?;
         // SAFETY: the library gave `rank` dims and `bytes` bytes, which live until the result is destroyed.
         unsafe {
             let dims = slice(output.dims, output.rank as usize);
@@ -161,45 +131,22 @@ impl Model<'_> {
         let api = &self.library.api;
         let (input_data, output_data) = (inputs.data(), outputs.data());
         // SAFETY: the tensors live during the call.
-        self.library.check(unsafe {
-            (api.run)(
-                self.handle,
-                input_data,
-                inputs.count(),
-                output_data,
-                outputs.count(),
-            )
-        })
+        self.library.check(unsafe { (api.run)(self.handle, input_data, inputs.count(), output_data, outputs.count()) })
     }
 
     /// The shape of an output for these inputs: nothing for a dim that depends on data.
     pub fn output_shape(&self, inputs: &[Tensor], output: usize) -> Result<Vec<Option<i64>>> {
         let mut inputs = Tensors::new(inputs);
-        let rank = self
-            .library
-            .info
-            .outputs
-            .get(output)
-            .map_or(0, |output| output.dims.len());
+        let rank = self.library.info.outputs.get(output).map_or(0, |output| output.dims.len());
         let mut dims = vec![0i64; rank];
         let api = &self.library.api;
         // SAFETY: the tensors live during the call; `dims` has room for the rank.
         let status = unsafe {
             let max = std::ptr::null_mut();
-            (api.output_shape)(
-                self.handle,
-                inputs.data(),
-                inputs.count(),
-                output as i32,
-                dims.as_mut_ptr(),
-                max,
-            )
+            (api.output_shape)(self.handle, inputs.data(), inputs.count(), output as i32, dims.as_mut_ptr(), max)
         };
         self.library.check(status)?;
-        Ok(dims
-            .into_iter()
-            .map(|dim| (dim >= 0).then_some(dim))
-            .collect())
+        Ok(dims.into_iter().map(|dim| (dim >= 0).then_some(dim)).collect())
     }
 
     /// Sets constants, all at once.
@@ -213,29 +160,20 @@ impl Model<'_> {
         let mut tensors = Tensors::from_iter(constants.iter().map(|(_, tensor)| tensor));
         let api = &self.library.api;
         // SAFETY: names and tensors live during the call.
-        let status = unsafe {
-            (api.constants_set)(self.handle, tensors.count(), names.as_ptr(), tensors.data())
-        };
+        let status = unsafe { (api.constants_set)(self.handle, tensors.count(), names.as_ptr(), tensors.data()) };
         self.library.check(status)
     }
 
     /// Reads a constant.
     pub fn constant(&self, name: &str) -> Result<Tensor> {
-        let info = self
-            .library
-            .info
-            .constants
-            .iter()
-            .find(|constant| constant.name == name);
-        let info = info
-            .ok_or_else(|| Error::Argument(format!("the model has no constant named '{name}'")))?;
+        let info = self.library.info.constants.iter().find(|constant| constant.name == name);
+        let info = info.ok_or_else(|| Error::Argument(format!("the model has no constant named '{name}'")))?;
         let mut value = [Tensor::zeros(info.dtype, &info.dims)?];
         let c_name = CString::new(name).map_err(|cause| Error::Argument(cause.to_string()))?;
         let mut tensors = Tensors::for_output(&mut value);
         let api = &self.library.api;
         // SAFETY: name and tensor live during the call.
-        self.library
-            .check(unsafe { (api.constant_get)(self.handle, c_name.as_ptr(), tensors.data()) })?;
+        self.library.check(unsafe { (api.constant_get)(self.handle, c_name.as_ptr(), tensors.data()) })?;
         let [value] = value;
         Ok(value)
     }
@@ -263,11 +201,7 @@ impl<'a> Tensors<'a> {
 
     /// Tensors to write.
     pub fn for_output(tensors: &'a mut [Tensor]) -> Tensors<'a> {
-        let mut made = Tensors {
-            dims: Vec::new(),
-            tensors: Vec::new(),
-            data: std::marker::PhantomData,
-        };
+        let mut made = Tensors { dims: Vec::new(), tensors: Vec::new(), data: std::marker::PhantomData };
         for tensor in tensors {
             let data = tensor.bytes_mut().as_mut_ptr();
             made.push(tensor, data);
@@ -276,11 +210,7 @@ impl<'a> Tensors<'a> {
     }
 
     fn from_iter(tensors: impl Iterator<Item = &'a Tensor>) -> Tensors<'a> {
-        let mut made = Tensors {
-            dims: Vec::new(),
-            tensors: Vec::new(),
-            data: std::marker::PhantomData,
-        };
+        let mut made = Tensors { dims: Vec::new(), tensors: Vec::new(), data: std::marker::PhantomData };
         for tensor in tensors {
             made.push(tensor, tensor.bytes().as_ptr().cast_mut());
         }
@@ -324,20 +254,14 @@ fn empty_tensor() -> types::Tensor {
 /// `data` points to `len` elements, or `len` is 0.
 unsafe fn slice<'a, T>(data: *const T, len: usize) -> &'a [T] {
     // SAFETY: the caller's promise.
-    if len == 0 {
-        &[]
-    } else {
-        unsafe { std::slice::from_raw_parts(data, len) }
-    }
+    if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(data, len) } }
 }
 
 /// # Safety
 /// `text` is a C string.
 unsafe fn string(text: *const c_char) -> String {
     // SAFETY: the caller's promise.
-    unsafe { CStr::from_ptr(text) }
-        .to_string_lossy()
-        .into_owned()
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
 /// An error with its causes on one line.

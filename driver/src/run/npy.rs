@@ -19,8 +19,7 @@ pub fn read(path: &Path) -> Result<Tensor> {
 /// Reads all arrays of a `.npz` file, in the order of the file.
 pub fn read_archive(path: &Path) -> Result<Vec<(String, Tensor)>> {
     let file = File::open(path).map_err(Error::file(path))?;
-    let bad =
-        |cause: &dyn std::fmt::Display| Error::format(path, format!("not a .npz file: {cause}"));
+    let bad = |cause: &dyn std::fmt::Display| Error::format(path, format!("not a .npz file: {cause}"));
     let mut archive = zip::ZipArchive::new(BufReader::new(file)).map_err(|cause| bad(&cause))?;
     let mut arrays = Vec::with_capacity(archive.len());
     for i in 0..archive.len() {
@@ -29,8 +28,7 @@ pub fn read_archive(path: &Path) -> Result<Vec<(String, Tensor)>> {
         let Some(name) = file_name.strip_suffix(".npy") else {
             return Err(bad(&format!("it holds '{file_name}'")));
         };
-        let tensor = read_array(entry)
-            .map_err(|cause| Error::format(path, format!("array '{name}': {cause}")))?;
+        let tensor = read_array(entry).map_err(|cause| Error::format(path, format!("array '{name}': {cause}")))?;
         arrays.push((name.to_string(), tensor));
     }
     Ok(arrays)
@@ -38,59 +36,35 @@ pub fn read_archive(path: &Path) -> Result<Vec<(String, Tensor)>> {
 
 /// Writes a `.npy` file: complete, or not at all.
 pub fn write(path: &Path, tensor: &Tensor) -> Result<()> {
-    let dir = path
-        .parent()
-        .filter(|dir| !dir.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(dir).map_err(Error::file(path))?;
-    let shape: Vec<u64> = tensor
-        .dims()
-        .iter()
-        .map(|&dim| dim.unsigned_abs())
-        .collect();
+    let shape: Vec<u64> = tensor.dims().iter().map(|&dim| dim.unsigned_abs()).collect();
     let header = npyz::WriteOptions::new_header_only()
         .dtype(npyz::DType::Plain(type_string(tensor.dtype())?))
         .shape(&shape)
         .writer(&mut file)
         .write_header_only();
-    header
-        .and_then(|file| file.write_all(tensor.bytes()))
-        .and_then(|()| file.flush())
-        .map_err(Error::file(path))?;
-    file.persist(path)
-        .map_err(|failed| Error::file(path)(failed.error))?;
+    header.and_then(|file| file.write_all(tensor.bytes())).and_then(|()| file.flush()).map_err(Error::file(path))?;
+    file.persist(path).map_err(|failed| Error::file(path)(failed.error))?;
     Ok(())
 }
 
 fn read_array(mut from: impl Read) -> std::result::Result<Tensor, String> {
-    let header =
-        NpyHeader::from_reader(&mut from).map_err(|cause| format!("not a .npy array: {cause}"))?;
+    let header = NpyHeader::from_reader(&mut from).map_err(|cause| format!("not a .npy array: {cause}"))?;
     let (dtype, swapped) = element_type(&header.dtype())?;
-    let dims = header
-        .shape()
-        .iter()
-        .map(|&dim| i64::try_from(dim))
-        .collect::<std::result::Result<Vec<i64>, _>>();
+    let dims = header.shape().iter().map(|&dim| i64::try_from(dim)).collect::<std::result::Result<Vec<i64>, _>>();
     let dims = dims.map_err(|_| format!("its shape {:?} is too large", header.shape()))?;
-    let size = dtype
-        .tensor_bytes(&dims)
-        .ok_or_else(|| format!("its shape {dims:?} is too large"))?;
+    let size = dtype.tensor_bytes(&dims).ok_or_else(|| format!("its shape {dims:?} is too large"))?;
     // Read before the tensor is made: a damaged header may claim any size.
     let mut bytes = Vec::new();
-    from.take(size as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|cause| cause.to_string())?;
+    from.take(size as u64 + 1).read_to_end(&mut bytes).map_err(|cause| cause.to_string())?;
     if bytes.len() != size {
         let more = if bytes.len() > size { "more" } else { "only" };
         let found = bytes.len().min(size);
-        return Err(format!(
-            "its shape {dims:?} of {dtype} needs {size} bytes, found {more} {found}"
-        ));
+        return Err(format!("its shape {dims:?} of {dtype} needs {size} bytes, found {more} {found}"));
     }
     if swapped {
-        bytes
-            .chunks_exact_mut(dtype.bytes())
-            .for_each(<[u8]>::reverse);
+        bytes.chunks_exact_mut(dtype.bytes()).for_each(<[u8]>::reverse);
     }
     if header.order() == Order::Fortran {
         bytes = to_row_major(&bytes, &dims, dtype.bytes());
@@ -141,16 +115,12 @@ fn type_string(dtype: DType) -> Result<TypeStr> {
         DType::U64 => "<u8",
         DType::Bool => "|b1",
     };
-    name.parse()
-        .map_err(|cause| Error::Argument(format!("type {dtype} in a .npy file: {cause}")))
+    name.parse().map_err(|cause| Error::Argument(format!("type {dtype} in a .npy file: {cause}")))
 }
 
 /// Elements in column-major order, in row-major order.
 fn to_row_major(bytes: &[u8], dims: &[i64], size: usize) -> Vec<u8> {
-    let dims: Vec<usize> = dims
-        .iter()
-        .map(|&dim| dim.unsigned_abs() as usize)
-        .collect();
+    let dims: Vec<usize> = dims.iter().map(|&dim| dim.unsigned_abs() as usize).collect();
     let mut strides = Vec::with_capacity(dims.len());
     let mut stride = size;
     for dim in &dims {
@@ -160,11 +130,7 @@ fn to_row_major(bytes: &[u8], dims: &[i64], size: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut index = vec![0; dims.len()];
     while out.len() < bytes.len() {
-        let at: usize = index
-            .iter()
-            .zip(&strides)
-            .map(|(i, stride)| i * stride)
-            .sum();
+        let at: usize = index.iter().zip(&strides).map(|(i, stride)| i * stride).sum();
         out.extend_from_slice(bytes.get(at..at + size).unwrap_or_default());
         // Count up like an odometer, the last dim fastest.
         for (i, dim) in index.iter_mut().zip(&dims).rev() {
@@ -194,10 +160,7 @@ mod tests {
             tensor.fill(|| 1.0);
             write(&path, &tensor).expect("written");
             let back = read(&path).expect("read");
-            assert_eq!(
-                (back.dtype(), back.dims(), back.bytes()),
-                (dtype, tensor.dims(), tensor.bytes())
-            );
+            assert_eq!((back.dtype(), back.dims(), back.bytes()), (dtype, tensor.dims(), tensor.bytes()));
         }
     }
 

@@ -30,27 +30,17 @@ impl Tensor {
         let bytes = dtype
             .tensor_bytes(dims)
             .ok_or_else(|| Error::Argument(format!("no tensor can have the shape {dims:?}")))?;
-        let buffer =
-            Buffer::new(bytes, "a tensor").map_err(|cause| Error::Argument(cause.to_string()))?;
+        let buffer = Buffer::new(bytes, "a tensor").map_err(|cause| Error::Argument(cause.to_string()))?;
         // SAFETY: the buffer has that many bytes and is only used here.
         unsafe { buffer.as_ptr().write_bytes(0, bytes) };
-        Ok(Tensor {
-            dtype,
-            dims: dims.to_vec(),
-            bytes,
-            buffer,
-        })
+        Ok(Tensor { dtype, dims: dims.to_vec(), bytes, buffer })
     }
 
     /// A tensor with these bytes.
     pub fn from_bytes(dtype: DType, dims: &[i64], bytes: &[u8]) -> Result<Tensor> {
         let mut tensor = Tensor::zeros(dtype, dims)?;
         if bytes.len() != tensor.bytes {
-            let text = format!(
-                "a tensor of shape {dims:?} has {} bytes, found {}",
-                tensor.bytes,
-                bytes.len()
-            );
+            let text = format!("a tensor of shape {dims:?} has {} bytes, found {}", tensor.bytes, bytes.len());
             return Err(Error::Argument(text));
         }
         tensor.bytes_mut().copy_from_slice(bytes);
@@ -86,9 +76,7 @@ impl Tensor {
 
     /// The elements in order.
     pub fn elements(&self) -> impl Iterator<Item = Element> + '_ {
-        self.bytes()
-            .chunks_exact(self.dtype.bytes())
-            .map(|bytes| element(self.dtype, bytes))
+        self.bytes().chunks_exact(self.dtype.bytes()).map(|bytes| element(self.dtype, bytes))
     }
 
     /// Writes the elements in order, as near as their type can hold them.

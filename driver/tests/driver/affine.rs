@@ -6,8 +6,7 @@ use std::sync::OnceLock;
 
 use aitmlir_driver::package::{Artifacts, Package, WeightsPlace, package};
 use aitmlir_runtime::info::{
-    ABI_VERSION, ConstantInfo, DType, Dim, DimExpr, DynamicDim, MemoryReport, ModelInfo, Site,
-    TensorInfo, Weights,
+    ABI_VERSION, ConstantInfo, DType, Dim, DimExpr, DynamicDim, MemoryReport, ModelInfo, Site, TensorInfo, Weights,
 };
 
 /// The compiled program.
@@ -18,17 +17,7 @@ pub fn program() -> &'static [u8] {
         let object = dir.path().join("affine.o");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver/affine.c");
         let mut cc = Command::new("cc");
-        cc.args([
-            "-c",
-            "-O2",
-            "-fPIC",
-            "-fexceptions",
-            "-Wall",
-            "-Werror",
-            "-o",
-        ])
-        .arg(&object)
-        .arg(source);
+        cc.args(["-c", "-O2", "-fPIC", "-fexceptions", "-Wall", "-Werror", "-o"]).arg(&object).arg(source);
         assert!(cc.status().expect("cc").success());
         std::fs::read(object).expect("object")
     })
@@ -37,13 +26,7 @@ pub fn program() -> &'static [u8] {
 /// The description of the program.
 pub fn info(name: &str) -> ModelInfo {
     let rows = |expr| {
-        Dim::Dynamic(DynamicDim {
-            name: Some("n".into()),
-            min: 1,
-            max: Some(64),
-            expr,
-            ..DynamicDim::default()
-        })
+        Dim::Dynamic(DynamicDim { name: Some("n".into()), min: 1, max: Some(64), expr, ..DynamicDim::default() })
     };
     let constant = |name: &str, derived| ConstantInfo {
         name: name.into(),
@@ -54,17 +37,10 @@ pub fn info(name: &str) -> ModelInfo {
         derived,
     };
     let count = DynamicDim {
-        bound: Some(DimExpr::Mul(
-            Box::new(DimExpr::Const(4)),
-            Box::new(DimExpr::Input(0, 0)),
-        )),
+        bound: Some(DimExpr::Mul(Box::new(DimExpr::Const(4)), Box::new(DimExpr::Input(0, 0)))),
         ..DynamicDim::default()
     };
-    let tensor = |name: &str, dims| TensorInfo {
-        name: name.into(),
-        dtype: DType::F32,
-        dims,
-    };
+    let tensor = |name: &str, dims| TensorInfo { name: name.into(), dtype: DType::F32, dims };
     ModelInfo {
         abi: ABI_VERSION,
         compiler: "aitmlir test".into(),
@@ -76,22 +52,10 @@ pub fn info(name: &str) -> ModelInfo {
             tensor("y", vec![rows(Some(DimExpr::Input(0, 0))), Dim::Static(4)]),
             tensor("positive", vec![Dim::Dynamic(count)]),
         ],
-        constants: vec![
-            constant("scale", false),
-            constant("bias", false),
-            constant("scale squared", true),
-        ],
+        constants: vec![constant("scale", false), constant("bias", false), constant("scale squared", true)],
         weights: Weights::Embedded { bytes: 0 },
-        memory: MemoryReport {
-            arena: Some(1024),
-            lower_bound: Some(1024),
-            naive: Some(2048),
-        },
-        sites: vec![Site {
-            node: "rows".into(),
-            op: "Gather".into(),
-            what: "index".into(),
-        }],
+        memory: MemoryReport { arena: Some(1024), lower_bound: Some(1024), naive: Some(2048) },
+        sites: vec![Site { node: "rows".into(), op: "Gather".into(), what: "index".into() }],
         metadata: Default::default(),
     }
 }
@@ -100,22 +64,13 @@ pub fn info(name: &str) -> ModelInfo {
 pub fn make(output: &Path, name: &str, scale: f32, place: WeightsPlace) -> Artifacts {
     let scale = bytes(&[scale; 4]);
     let bias = bytes(&[1.0, 2.0, 3.0, 4.0]);
-    package(Package {
-        program: program(),
-        info: info(name),
-        constants: &[&scale, &bias, &[]],
-        weights: place,
-        output,
-    })
-    .expect("package")
+    package(Package { program: program(), info: info(name), constants: &[&scale, &bias, &[]], weights: place, output })
+        .expect("package")
 }
 
 /// The bytes of floats.
 pub fn bytes(values: &[f32]) -> Vec<u8> {
-    values
-        .iter()
-        .flat_map(|value| value.to_le_bytes())
-        .collect()
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
 /// A path in a folder.

@@ -6,10 +6,7 @@ use crate::affine::{at, info, make, program};
 
 #[test]
 fn the_same_input_gives_the_same_bytes() {
-    let (a, b) = (
-        tempfile::tempdir().expect("folder"),
-        tempfile::tempdir().expect("folder"),
-    );
+    let (a, b) = (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
     let first = make(&at(&a, "one.so"), "affine", 2.0, WeightsPlace::Embed);
     let second = make(&at(&b, "two.so"), "affine", 2.0, WeightsPlace::Embed);
     let read = |path| std::fs::read(path).expect("file");

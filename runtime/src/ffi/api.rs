@@ -1,10 +1,7 @@
 //! The exported functions of `include/aitmlir.h`, which documents them.
 //!
 //! Each checks its pointers, and neither unwinds nor prints.
-#![allow(
-    clippy::missing_safety_doc,
-    reason = "include/aitmlir.h says what each pointer must point to"
-)]
+#![allow(clippy::missing_safety_doc, reason = "include/aitmlir.h says what each pointer must point to")]
 
 use std::ffi::{CStr, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
@@ -49,18 +46,11 @@ impl Handle {
 unsafe fn read_options<'a>(given: &Options) -> Result<crate::model::Options<'a>> {
     let expected = size_of::<Options>();
     if given.struct_size != expected {
-        let text = format!(
-            "struct_size of aitmlir_options must be {expected}, found {}",
-            given.struct_size
-        );
+        let text = format!("struct_size of aitmlir_options must be {expected}, found {}", given.struct_size);
         return Err(Error::Argument(text));
     }
-    let threads = usize::try_from(given.threads).map_err(|_| {
-        Error::Argument(format!(
-            "threads must be at least 0, found {}",
-            given.threads
-        ))
-    })?;
+    let threads = usize::try_from(given.threads)
+        .map_err(|_| Error::Argument(format!("threads must be at least 0, found {}", given.threads)))?;
     let weights_path = if given.weights_path.is_null() {
         None
     } else {
@@ -68,10 +58,7 @@ unsafe fn read_options<'a>(given: &Options) -> Result<crate::model::Options<'a>>
         let path = unsafe { CStr::from_ptr(given.weights_path) };
         Some(Path::new(OsStr::from_bytes(path.to_bytes())))
     };
-    Ok(crate::model::Options {
-        weights_path,
-        threads,
-    })
+    Ok(crate::model::Options { weights_path, threads })
 }
 
 /// # Safety
@@ -89,15 +76,14 @@ unsafe fn text<'a>(text: *const c_char, what: &'static str) -> Result<&'a str> {
     }
     // SAFETY: not null, and a C string by the caller's promise.
     let text = unsafe { CStr::from_ptr(text) };
-    text.to_str()
-        .map_err(|_| Error::Argument(format!("{what} is not UTF-8")))
+    text.to_str().map_err(|_| Error::Argument(format!("{what} is not UTF-8")))
 }
 
 /// # Safety
 /// `data` is null or points to `count` elements that outlive the result.
 unsafe fn array<'a, T>(data: *const T, count: i32, what: &'static str) -> Result<&'a [T]> {
-    let len = usize::try_from(count)
-        .map_err(|_| Error::Argument(format!("the count of {what} is negative: {count}")))?;
+    let len =
+        usize::try_from(count).map_err(|_| Error::Argument(format!("the count of {what} is negative: {count}")))?;
     match len {
         0 => Ok(&[]),
         _ if data.is_null() => Err(Error::Null(what)),
@@ -108,16 +94,9 @@ unsafe fn array<'a, T>(data: *const T, count: i32, what: &'static str) -> Result
 
 /// # Safety
 /// As for [`array`], and each tensor's dims point to `rank` numbers.
-unsafe fn tensors<'a>(
-    data: *const Tensor,
-    count: i32,
-    what: &'static str,
-) -> Result<Vec<TensorRef<'a>>> {
+unsafe fn tensors<'a>(data: *const Tensor, count: i32, what: &'static str) -> Result<Vec<TensorRef<'a>>> {
     // SAFETY: the caller's promise.
-    unsafe { array(data, count, what) }?
-        .iter()
-        .map(|tensor| unsafe { tensor.as_ref(what) })
-        .collect()
+    unsafe { array(data, count, what) }?.iter().map(|tensor| unsafe { tensor.as_ref(what) }).collect()
 }
 
 /// Writes `value` to `to`, which must not be null.
@@ -134,15 +113,8 @@ unsafe fn write<T>(to: *mut T, what: &'static str, value: T) -> Result<()> {
 }
 
 fn at<T: Copy>(items: &[T], what: &'static str, index: i32) -> Result<T> {
-    let item = usize::try_from(index)
-        .ok()
-        .and_then(|i| items.get(i))
-        .copied();
-    item.ok_or(Error::Index {
-        what,
-        index: i64::from(index),
-        count: items.len(),
-    })
+    let item = usize::try_from(index).ok().and_then(|i| items.get(i)).copied();
+    item.ok_or(Error::Index { what, index: i64::from(index), count: items.len() })
 }
 
 /// The implementation of `aitmlir_abi_version`.
@@ -231,11 +203,7 @@ pub unsafe extern "C" fn aitmlir_memory(model: *const Handle, info: *mut MemoryI
         // SAFETY: as the header says.
         let model = &unsafe { handle(model) }?.model;
         let report = &model.info().memory;
-        let number = |bytes: Option<u64>| {
-            bytes
-                .and_then(|bytes| i64::try_from(bytes).ok())
-                .unwrap_or(-1)
-        };
+        let number = |bytes: Option<u64>| bytes.and_then(|bytes| i64::try_from(bytes).ok()).unwrap_or(-1);
         let found = MemoryInfo {
             weights: number(Some(model.weights_bytes() as u64)),
             arena: number(report.arena),
@@ -296,8 +264,7 @@ pub unsafe extern "C" fn aitmlir_run(
         crate::checks::check_count("output", infos.len(), given.len())?;
         let buffers = infos.iter().zip(given);
         // SAFETY: as the header says.
-        let buffers =
-            buffers.map(|(info, tensor)| unsafe { tensor.as_mut(&info.name, info.dtype) });
+        let buffers = buffers.map(|(info, tensor)| unsafe { tensor.as_mut(&info.name, info.dtype) });
         let mut buffers = buffers.collect::<Result<Vec<TensorMut<'_>>>>()?;
         handle.model.run(&inputs, &mut buffers)
     })
@@ -319,9 +286,7 @@ pub unsafe extern "C" fn aitmlir_run_owned(
         let (handle, inputs) = unsafe { (handle(model)?, tensors(inputs, input_count, "input")?) };
         let outputs = handle.model.run_owned(&inputs)?;
         let types = handle.model.info().outputs.iter().map(|info| info.dtype);
-        let made = Box::new(RunResult {
-            outputs: types.zip(outputs).collect(),
-        });
+        let made = Box::new(RunResult { outputs: types.zip(outputs).collect() });
         // SAFETY: not null, and writable as the header says.
         unsafe { result.write(Box::into_raw(made)) };
         Ok(())
@@ -330,22 +295,13 @@ pub unsafe extern "C" fn aitmlir_run_owned(
 
 /// The implementation of `aitmlir_result_output`.
 #[cfg_attr(feature = "c-abi", unsafe(no_mangle))]
-pub unsafe extern "C" fn aitmlir_result_output(
-    result: *const RunResult,
-    index: i32,
-    output: *mut Tensor,
-) -> i32 {
+pub unsafe extern "C" fn aitmlir_result_output(result: *const RunResult, index: i32, output: *mut Tensor) -> i32 {
     status(|| {
         // SAFETY: as the header says.
-        let outputs = &unsafe { result.as_ref() }
-            .ok_or(Error::Null("result"))?
-            .outputs;
+        let outputs = &unsafe { result.as_ref() }.ok_or(Error::Null("result"))?.outputs;
         let found = usize::try_from(index).ok().and_then(|i| outputs.get(i));
-        let (dtype, made) = found.ok_or(Error::Index {
-            what: "output",
-            index: i64::from(index),
-            count: outputs.len(),
-        })?;
+        let (dtype, made) =
+            found.ok_or(Error::Index { what: "output", index: i64::from(index), count: outputs.len() })?;
         let tensor = Tensor {
             data: made.data.as_ptr(),
             dims: made.dims.as_ptr().cast_mut(),
@@ -370,21 +326,12 @@ pub unsafe extern "C" fn aitmlir_result_destroy(result: *mut RunResult) {
 
 /// The implementation of `aitmlir_constant_get`.
 #[cfg_attr(feature = "c-abi", unsafe(no_mangle))]
-pub unsafe extern "C" fn aitmlir_constant_get(
-    model: *const Handle,
-    name: *const c_char,
-    tensor: *const Tensor,
-) -> i32 {
+pub unsafe extern "C" fn aitmlir_constant_get(model: *const Handle, name: *const c_char, tensor: *const Tensor) -> i32 {
     status(|| {
         // SAFETY: as the header says.
         let (handle, name) = unsafe { (handle(model)?, text(name, "name")?) };
         // SAFETY: as the header says.
-        let to = unsafe {
-            tensor
-                .as_ref()
-                .ok_or(Error::Null("tensor"))?
-                .as_ref("constant")
-        }?;
+        let to = unsafe { tensor.as_ref().ok_or(Error::Null("tensor"))?.as_ref("constant") }?;
         // SAFETY: as the header says.
         unsafe { handle.model.get_constant(name, &to) }
     })
@@ -404,10 +351,7 @@ pub unsafe extern "C" fn aitmlir_constants_set(
         // SAFETY: as the header says.
         let given = unsafe { tensors(data, count, "constant") }?;
         // SAFETY: as the header says.
-        let names = names
-            .iter()
-            .map(|&name| unsafe { text(name, "name") })
-            .collect::<Result<Vec<&str>>>()?;
+        let names = names.iter().map(|&name| unsafe { text(name, "name") }).collect::<Result<Vec<&str>>>()?;
         let changed: Vec<(&str, TensorRef<'_>)> = names.into_iter().zip(given).collect();
         // SAFETY: as the header says.
         unsafe { handle.model.set_constants(&changed) }

@@ -33,11 +33,7 @@ impl Description {
         };
         d.inputs = info.inputs.iter().map(|tensor| d.tensor(tensor)).collect();
         d.outputs = info.outputs.iter().map(|tensor| d.tensor(tensor)).collect();
-        d.constants = info
-            .constants
-            .iter()
-            .map(|constant| d.constant(constant))
-            .collect();
+        d.constants = info.constants.iter().map(|constant| d.constant(constant)).collect();
         d
     }
 
@@ -73,15 +69,8 @@ impl Description {
             Dim::Static(_) => 1,
             Dim::Dynamic(d) => d.multiple.max(1),
         };
-        let name = dim
-            .name()
-            .map_or(std::ptr::null(), |name| self.string(name));
-        types::Dim {
-            name,
-            min: dim.min(),
-            max: dim.max().unwrap_or(-1),
-            multiple,
-        }
+        let name = dim.name().map_or(std::ptr::null(), |name| self.string(name));
+        types::Dim { name, min: dim.min(), max: dim.max().unwrap_or(-1), multiple }
     }
 
     fn string(&mut self, text: &str) -> *const c_char {

@@ -20,14 +20,8 @@ unsafe extern "C" {
 #[unsafe(no_mangle)]
 pub extern "C" fn aitmlir_compiler_version() -> *const c_char {
     static TEXT: OnceLock<std::ffi::CString> = OnceLock::new();
-    let text = TEXT.get_or_init(|| {
-        c_string(
-            &aitmlir_program
-                .read_info()
-                .map(|info| info.compiler)
-                .unwrap_or_default(),
-        )
-    });
+    let text =
+        TEXT.get_or_init(|| c_string(&aitmlir_program.read_info().map(|info| info.compiler).unwrap_or_default()));
     text.as_ptr()
 }
 
@@ -42,10 +36,7 @@ pub extern "C" fn aitmlir_info_json() -> *const c_char {
 /// # Safety
 /// As `include/aitmlir.h` says.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn aitmlir_model_create(
-    options: *const Options,
-    model: *mut *mut Handle,
-) -> i32 {
+pub unsafe extern "C" fn aitmlir_model_create(options: *const Options, model: *mut *mut Handle) -> i32 {
     status(|| {
         if model.is_null() {
             return Err(Error::Null("model"));

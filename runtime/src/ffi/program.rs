@@ -34,11 +34,7 @@ pub unsafe extern "C-unwind" fn aitmlir_rt_input(run: *mut c_void, index: i64) -
 /// # Safety
 /// `run` is what the program's entry was given.
 #[cfg_attr(feature = "c-abi", unsafe(no_mangle))]
-pub unsafe extern "C-unwind" fn aitmlir_rt_input_dim(
-    run: *mut c_void,
-    index: i64,
-    dim: i64,
-) -> i64 {
+pub unsafe extern "C-unwind" fn aitmlir_rt_input_dim(run: *mut c_void, index: i64, dim: i64) -> i64 {
     // SAFETY: the caller's promise.
     or_unwind(unsafe { run_of(run) }.input_dim(index, dim))
 }
@@ -92,9 +88,8 @@ pub unsafe extern "C-unwind" fn aitmlir_rt_alloc(run: *mut c_void, bytes: i64) -
 #[cfg_attr(feature = "c-abi", unsafe(no_mangle))]
 pub extern "C-unwind" fn aitmlir_rt_scratch(bytes: i64) -> *mut c_void {
     or_unwind(current(|state| {
-        let state = state.ok_or_else(|| {
-            Error::Internal("a kernel asked for scratch memory outside of a run".into())
-        })?;
+        let state =
+            state.ok_or_else(|| Error::Internal("a kernel asked for scratch memory outside of a run".into()))?;
         state.scratch(crate::memory::size(bytes, "scratch memory of a kernel")?)
     }))
     .cast()

@@ -95,13 +95,7 @@ impl Tensor {
             rank => unsafe { std::slice::from_raw_parts(self.dims, rank) },
         };
         let dtype = DType::from_code(self.dtype);
-        Ok(TensorRef {
-            data: self.data,
-            bytes: self.bytes,
-            dims,
-            dtype,
-            dtype_code: self.dtype,
-        })
+        Ok(TensorRef { data: self.data, bytes: self.bytes, dims, dtype, dtype_code: self.dtype })
     }
 
     /// The tensor as an output, which must have this type.
@@ -111,34 +105,22 @@ impl Tensor {
     pub(super) unsafe fn as_mut<'a>(&self, name: &str, expected: DType) -> Result<TensorMut<'a>> {
         if DType::from_code(self.dtype) != Some(expected) {
             let found = DType::from_code(self.dtype);
-            let found =
-                found.map_or_else(|| format!("type number {}", self.dtype), |t| t.to_string());
-            return Err(Error::DType {
-                what: "output",
-                name: name.to_string(),
-                expected,
-                found,
-            });
+            let found = found.map_or_else(|| format!("type number {}", self.dtype), |t| t.to_string());
+            return Err(Error::DType { what: "output", name: name.to_string(), expected, found });
         }
         let dims: &mut [i64] = match self.rank_checked("output")? {
             0 => &mut [],
             // SAFETY: the caller's promise, and it is not null.
             rank => unsafe { std::slice::from_raw_parts_mut(self.dims, rank) },
         };
-        Ok(TensorMut {
-            data: self.data,
-            bytes: self.bytes,
-            dims,
-        })
+        Ok(TensorMut { data: self.data, bytes: self.bytes, dims })
     }
 
     fn rank_checked(&self, what: &'static str) -> Result<usize> {
         let rank = usize::try_from(self.rank)
             .map_err(|_| Error::Argument(format!("an {what} tensor has rank {}", self.rank)))?;
         if rank > 0 && self.dims.is_null() {
-            return Err(Error::Argument(format!(
-                "an {what} tensor of rank {rank} has no dims (NULL)"
-            )));
+            return Err(Error::Argument(format!("an {what} tensor of rank {rank} has no dims (NULL)")));
         }
         Ok(rank)
     }
