@@ -152,9 +152,9 @@ def _arguments(source: pathlib.Path, folder: pathlib.Path) -> Iterator[Trial]:
         "dim-unknown": ["--dim=nobody=1..4"],
         "dim-empty-range": ["--dim=batch_size=9..3"],
         "dim-negative": ["--dim=batch_size=-4..-2"],
-        "shape-unknown": ["--shape=nobody:1x3x8x8"],
-        "shape-rank": ["--shape=image:1x3x8"],
-        "shape-conflict": ["--shape=image:1x5x8x8"],
+        "shape-unknown": ["--shape=nobody=1x3x8x8"],
+        "shape-rank": ["--shape=image=1x3x8"],
+        "shape-conflict": ["--shape=image=1x5x8x8"],
     }.items():
         yield partial(_compile, f"argument-{name}", folder, source, *arguments)
 
