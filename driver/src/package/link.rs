@@ -23,8 +23,13 @@ const LIBRARY_DIRS: &[&str] = &[
     "/usr/lib",
 ];
 
-/// Libraries that the runtime and generated code use.
-const LIBRARIES: &[&str] = &["libgcc_s.so.1", "libm.so.6", "libc.so.6"];
+/// Libraries that the runtime and generated code use; the last holds what thread-local variables need.
+const LIBRARIES: &[&str] = &["libgcc_s.so.1", "libm.so.6", "libc.so.6", LOADER];
+
+#[cfg(target_arch = "x86_64")]
+const LOADER: &str = "ld-linux-x86-64.so.2";
+#[cfg(target_arch = "aarch64")]
+const LOADER: &str = "ld-linux-aarch64.so.1";
 
 /// What is linked.
 #[derive(Clone, Copy, Debug)]
@@ -39,25 +44,39 @@ pub struct Link<'a> {
     pub scratch: &'a Path,
 }
 
-/// Links a shared library.
+/// A program that links.
+#[derive(Clone, Debug)]
+pub struct Linker {
+    /// Where it is.
+    pub program: PathBuf,
+    /// It is a compiler driver.
+    pub is_driver: bool,
+}
+
+/// Links a shared library with the first linker on the PATH.
 pub fn link(link: &Link<'_>) -> Result<()> {
-    let (program, is_driver) = find_linker(std::env::var_os("PATH").as_deref())?;
+    link_with(&find_linker(std::env::var_os("PATH").as_deref())?, link)
+}
+
+/// Links a shared library with this linker.
+pub fn link_with(linker: &Linker, link: &Link<'_>) -> Result<()> {
+    let program = &linker.program;
     let script = link.scratch.join("exports.map");
     std::fs::write(&script, version_script(link.name)).map_err(Error::file("write", &script))?;
-    let mut command = Command::new(&program);
+    let mut command = Command::new(program);
     // Messages in English, which the error passes on; and no flags of the user's own builds.
     command.env("LC_ALL", "C");
     let flags = linker_flags(link.name, &script);
     command.arg("-shared");
-    if is_driver {
+    if linker.is_driver {
         command.args(flags.iter().map(|flag| prefixed("-Wl,", flag)));
         command.args(link.objects).args(["-lgcc_s", "-lm", "-lc"]);
     } else {
-        command.arg("--eh-frame-hdr").args(&flags).args(link.objects);
-        command.args(libraries(&program)?);
+        command.args(["--eh-frame-hdr", "--as-needed"]).args(&flags).args(link.objects);
+        command.args(libraries(program)?);
     }
     command.arg("-o").arg(link.output);
-    run(&program, &mut command)
+    run(program, &mut command)
 }
 
 /// The flags that both kinds of linker get. No soname: a library's bytes do not depend on what its file is called.
@@ -87,11 +106,11 @@ fn version_script(name: &str) -> String {
 }
 
 /// The first linker that is on `path`.
-fn find_linker(path: Option<&OsStr>) -> Result<(PathBuf, bool)> {
+fn find_linker(path: Option<&OsStr>) -> Result<Linker> {
     let dirs: Vec<PathBuf> = path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
     for (name, is_driver) in LINKERS {
         if let Some(found) = dirs.iter().map(|dir| dir.join(name)).find(|file| is_executable(file)) {
-            return Ok((found, *is_driver));
+            return Ok(Linker { program: found, is_driver: *is_driver });
         }
     }
     let looked: Vec<&str> = LINKERS.iter().map(|(name, _)| *name).collect();

@@ -1,6 +1,7 @@
 //! Packaging: what is written, that it is the same each time, and that nothing is left where it fails.
 
-use aitmlir_driver::package::{Package, WeightsPlace, package};
+use aitmlir_driver::package::{Package, WeightsPlace, link, object, package};
+use aitmlir_driver::run::library::Library;
 
 use crate::affine::{at, info, make, program};
 
@@ -31,4 +32,23 @@ fn a_failure_leaves_nothing() {
     .expect_err("bias has 12 bytes");
     assert!(error.to_string().contains("'bias'"), "{error}");
     assert_eq!(std::fs::read_dir(dir.path()).expect("folder").count(), 0);
+}
+
+#[test]
+fn a_linker_without_compiler_driver_will_do() {
+    let dir = tempfile::tempdir().expect("folder");
+    let mut info = info("plain");
+    info.constants.clear();
+    let objects = ["program.o", "data.o", "runtime.a"].map(|name| at(&dir, name));
+    std::fs::write(&objects[0], program()).expect("program");
+    let architecture = object::check_program(program()).expect("program");
+    object::write_data_object(&objects[1], architecture, &info, &[]).expect("data");
+    std::fs::write(&objects[2], link::RUNTIME).expect("runtime");
+    let output = at(&dir, "plain.so");
+    // The linker that the system's `cc` itself calls; `ld.lld` takes the same flags.
+    let linker = link::Linker { program: "ld".into(), is_driver: false };
+    let what = link::Link { objects: &objects, name: "plain", output: &output, scratch: dir.path() };
+    link::link_with(&linker, &what).expect("linked");
+    let library = Library::open(&output).expect("library");
+    library.create(None, 2).expect("model");
 }
