@@ -5,16 +5,22 @@
 
 use aitmlir_dialects::{
     ait::{OpView, dims::result_dim, schema},
-    builder::{Builder, block_of, blocks_of, defining_op, erase, operations_of, replace_uses, results_of, users_of},
+    builder::{
+        Builder, block_of, blocks_of, defining_op, erase, operations_of, remap_operands, replace_uses, results_of,
+        users_of,
+    },
     diagnostics::emit_op_error,
     pass::{Failed, PassContext, PassDecl},
     types::{Blk, Op, TypeExt, Val},
 };
-use melior::ir::{
+use melior::{
+    Context,
+    ir::{
     AttributeLike, Operation, Type, ValueLike,
     attribute::{FlatSymbolRefAttribute, StringAttribute, TypeAttribute},
     operation::OperationLike,
     r#type::FunctionType,
+    },
 };
 use std::collections::HashMap;
 
@@ -143,7 +149,8 @@ impl<'c> Outliner<'_, 'c> {
         let callee = self.kernel(op);
         let types: Vec<_> = view.results().iter().map(|r| r.r#type()).collect();
         let callee = FlatSymbolRefAttribute::new(self.pass.context, &callee).into();
-        let launched = b.ait("ait.launch", &[&view.operands(), &dims, &[]], &types, &[("callee", callee)], vec![]);
+        let inputs: Vec<_> = view.operands().into_iter().chain(captured(op)).collect();
+        let launched = b.ait("ait.launch", &[&inputs, &dims, &[]], &types, &[("callee", callee)], vec![]);
         for (old, new) in view.results().into_iter().zip(launched) {
             replace_uses(old, new);
         }
@@ -155,14 +162,21 @@ impl<'c> Outliner<'_, 'c> {
     fn kernel(&mut self, op: Op<'c>) -> String {
         let view = OpView(op);
         let context = self.pass.context;
-        let arguments: Vec<Type<'c>> = view.operands().iter().map(|v| v.r#type()).collect();
+        sink_constants(self.pass.context, op);
+        let captured = captured(op);
+        let operands = view.operands().len();
+        let arguments: Vec<Type<'c>> = view.operands().iter().chain(&captured).map(|v| v.r#type()).collect();
         let results: Vec<Type<'c>> = view.results().iter().map(|v| v.r#type()).collect();
         let name = format!("k{}_{}", self.count, view.name().trim_start_matches("ait."));
         let b = Builder::at_end(context, self.module, aitmlir_dialects::diagnostics::location_of(op));
         let region = b.region(&arguments, |b, args| {
             // SAFETY: cloning a live op; the block owns the clone.
             let clone = b.insert(unsafe { Operation::from_raw(mlir_sys::mlirOperationClone(op.to_raw())) });
-            for (i, argument) in args.iter().enumerate() {
+            remap_operands(clone, &|value| match captured.iter().position(|c| *c == value) {
+                Some(i) => args[operands + i],
+                None => value,
+            });
+            for (i, argument) in args[..operands].iter().enumerate() {
                 // SAFETY: one block argument for each operand.
                 unsafe { mlir_sys::mlirOperationSetOperand(clone.to_raw(), i as isize, argument.to_raw()) };
             }
@@ -197,5 +211,67 @@ impl<'c> Outliner<'_, 'c> {
         self.count += 1;
         self.kernels.insert(text, name.clone());
         name
+    }
+}
+
+/// The values from outside that the op's regions use, in order of first use.
+fn captured(op: Op<'_>) -> Vec<Val<'_>> {
+    let mut found = Vec::new();
+    for block in (0..op.region_count()).flat_map(|region| blocks_of(op, region)) {
+        for nested in operations_of(block) {
+            visit(nested, &mut |used| {
+                for value in OpView(used).operands() {
+                    if !is_inside(value, op) && !found.contains(&value) {
+                        found.push(value);
+                    }
+                }
+            });
+        }
+    }
+    found
+}
+
+fn visit<'c>(op: Op<'c>, each: &mut dyn FnMut(Op<'c>)) {
+    each(op);
+    for block in (0..op.region_count()).flat_map(|region| blocks_of(op, region)) {
+        operations_of(block).into_iter().for_each(|nested| visit(nested, each));
+    }
+}
+
+/// Is the value defined in a region of `op`?
+fn is_inside<'c>(value: Val<'c>, op: Op<'c>) -> bool {
+    // SAFETY: walks the parents of a live block up to the module.
+    unsafe {
+        let raw = value.to_raw();
+        let block = if mlir_sys::mlirValueIsAOpResult(raw) {
+            mlir_sys::mlirOperationGetBlock(mlir_sys::mlirOpResultGetOwner(raw))
+        } else {
+            mlir_sys::mlirBlockArgumentGetOwner(raw)
+        };
+        let mut parent = mlir_sys::mlirBlockGetParentOperation(block);
+        while !parent.ptr.is_null() {
+            if parent.ptr == op.to_raw().ptr {
+                return true;
+            }
+            parent = mlir_sys::mlirOperationGetParentOperation(parent);
+        }
+        false
+    }
+}
+
+/// Upstream simplification moves constants out of regions that are not isolated: back in with them.
+fn sink_constants<'c>(context: &'c Context, op: Op<'c>) {
+    for value in captured(op) {
+        let Some(constant) = defining_op(value).filter(|def| OpView(*def).name() == "arith.constant") else { continue };
+        for block in (0..op.region_count()).flat_map(|region| blocks_of(op, region)) {
+            let Some(first) = operations_of(block).first().copied() else { continue };
+            // SAFETY: cloning a live op; the block owns the clone.
+            let clone = Builder::before(context, first)
+                .insert(unsafe { Operation::from_raw(mlir_sys::mlirOperationClone(constant.to_raw())) });
+            let inner = results_of(clone)[0];
+            for nested in operations_of(block) {
+                remap_operands(nested, &|v| if v == value { inner } else { v });
+            }
+        }
     }
 }

@@ -23,7 +23,7 @@ mod view;
 
 use aitmlir_dialects::{
     ait::{OpView, schema},
-    builder::{Builder, block_of, operations_of},
+    builder::{Builder, block_arguments, block_of, blocks_of, operations_of, remap_operands},
     diagnostics::emit_op_error,
     pass::{Failed, PassContext, PassDecl},
     types::{Op, TypeExt, Val, memref_type},
@@ -31,7 +31,7 @@ use aitmlir_dialects::{
 use melior::{
     Context,
     ir::{
-        BlockLike, Region, Type, ValueLike,
+        BlockLike, Region, Type, ValueLike, operation::OperationLike,
         attribute::{StringAttribute, TypeAttribute},
         r#type::FunctionType,
     },
@@ -196,10 +196,17 @@ pub fn lower_kernel<'c>(
     let b = Builder::before(context, kernel).with_location(aitmlir_dialects::diagnostics::location_of(op.0));
     let mut status = Ok(());
     let region = b.region(&types, |b, args| {
-        let operands = args[..args.len() - 2 - results].to_vec();
+        let count = op.operands().len();
+        let operands = args[..count].to_vec();
         let outs = args[args.len() - 2 - results..args.len() - 2].to_vec();
+        // Scalars that the op's regions use from outside are the kernel's arguments behind the operands. For as long as the body is emitted the
+        // regions use the new function's.
+        let captured: Vec<_> = block_of(kernel, 0).map(block_arguments).unwrap_or_default().into_iter().skip(count).collect();
+        let own = &args[count..count + captured.len()];
+        captured.iter().zip(own).for_each(|(outer, inner)| rename_in_regions(op.0, *outer, *inner));
         let k = Kernel { b, op, operands, outs, module };
         status = (row.body)(&k, args[args.len() - 2], args[args.len() - 1]);
+        captured.iter().zip(own).for_each(|(outer, inner)| rename_in_regions(op.0, *inner, *outer));
         b.op("func.return", &[], &[], &[], vec![]);
     });
     let lowered = function(b, name, &types, &[], region);
@@ -208,6 +215,15 @@ pub fn lower_kernel<'c>(
         Failed
     })?;
     Ok(lowered)
+}
+
+/// Replaces a value in the regions of an op.
+fn rename_in_regions<'c>(op: Op<'c>, from: Val<'c>, to: Val<'c>) {
+    for block in (0..op.region_count()).flat_map(|region| blocks_of(op, region)) {
+        for nested in operations_of(block) {
+            remap_operands(nested, &|v| if v == from { to } else { v });
+        }
+    }
 }
 
 /// Lowers every kernel function of a module on row-major buffers.
