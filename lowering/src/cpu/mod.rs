@@ -7,6 +7,7 @@
 
 mod broadcast;
 mod cast;
+mod conv;
 mod copy;
 mod domain;
 mod flat;
@@ -56,6 +57,7 @@ pub struct KernelRow {
 pub static KERNELS: &[&KernelRow] = &[
     &cast::ROW,
     &copy::CONCAT,
+    &conv::ROW,
     &broadcast::EXPAND,
     &gemm::ROW,
     &map::ROW,

@@ -104,7 +104,7 @@ impl<'c> Product<'_, 'c> {
         let (panel_rows, slack) = (target.tile_rows, 2 * target.lanes(self.acc));
         let padded_rows = b.times(b.ceil_div(s.rows, b.index(panel_rows)), panel_rows);
         let lengths = [
-            b.muli(s.col_block, s.depth),
+            b.plus(b.muli(s.col_block, b.plus(s.depth, 1)), slack),
             b.muli(padded_rows, s.depth),
             b.plus(b.times(s.col_block, panel_rows), slack),
         ];
