@@ -144,6 +144,12 @@ enum Stretch {
     Unknown,
 }
 
+/// A view that broadcasts to `result`, with its axes. Where it is not known whether an axis is stretched, its stride is chosen at run time.
+pub fn stretched_to<'c>(b: Builder<'c>, view: &View<'c>, result: &View<'c>) -> View<'c> {
+    let (outs, inputs) = (std::slice::from_ref(result), std::slice::from_ref(view));
+    Elementwise { outs, inputs, derived: false, pinned: &[] }.stretched(b, 0, false)
+}
+
 /// Views of all buffers.
 pub fn views<'c>(b: Builder<'c>, buffers: &[Val<'c>]) -> Vec<View<'c>> {
     buffers.iter().map(|buffer| View::of(b, *buffer)).collect()

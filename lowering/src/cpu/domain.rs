@@ -55,6 +55,13 @@ impl<'c> Domain<'c> {
         Self { views, groups, sizes }
     }
 
+    /// The same without merging: one group an axis, those of size 1 too.
+    pub fn unmerged(views: Vec<View<'c>>) -> Self {
+        let groups = (0..views[0].axes.len()).map(|i| Group { axes: vec![i] }).collect();
+        let sizes = views[0].sizes();
+        Self { views, groups, sizes }
+    }
+
     /// The axis of view `v` that steps through group `g`.
     pub fn axis(&self, v: usize, g: usize) -> Axis<'c> {
         let axes = &self.groups[g].axes;

@@ -5,18 +5,26 @@
 //! indices `lo` and `hi`: the part of the kernel's parallel range that the call is to do. Each op has a row in [`KERNELS`]: how long its
 //! parallel range is, and the code of its body. Buffers have any strides unless their types say otherwise.
 
+mod argreduce;
 mod broadcast;
 mod cast;
 mod conv;
 mod copy;
 mod domain;
 mod flat;
+mod gather;
 mod gemm;
 mod map;
 pub mod math;
+mod norm;
+mod pad;
 mod product;
+mod reduce;
+mod runtime;
 mod scalar;
 mod scratch;
+mod softmax;
+mod strips;
 pub mod target;
 mod tiling;
 mod vector;
@@ -55,14 +63,20 @@ pub struct KernelRow {
 
 /// Every op that has a kernel, sorted by name.
 pub static KERNELS: &[&KernelRow] = &[
+    &argreduce::ROW,
     &cast::ROW,
     &copy::CONCAT,
     &conv::ROW,
     &broadcast::EXPAND,
     &gemm::ROW,
+    &gather::ROW,
     &map::ROW,
+    &norm::ROW,
+    &pad::ROW,
+    &reduce::ROW,
     &copy::RESHAPE,
     &copy::SLICE,
+    &softmax::ROW,
     &copy::SPLIT,
     &copy::TRANSPOSE,
     &broadcast::WHERE,

@@ -1,0 +1,98 @@
+//! What kernels ask of the runtime: scratch memory, and to stop the run.
+
+use super::{Kernel, scratch::from_pointer};
+use aitmlir_dialects::{
+    ait::OpView,
+    builder::{Builder, block_of, operations_of},
+    types::{TypeExt, Types, Val, memref_type},
+};
+use melior::ir::{
+    Attribute, Region, Type,
+    attribute::{StringAttribute, TypeAttribute},
+    r#type::FunctionType,
+};
+
+/// The codes of `aitmlir_rt_fail` that kernels use.
+#[derive(Clone, Copy)]
+pub enum FailCode {
+    /// Index `a` is not in `[-b, b)`.
+    IndexOutOfRange = 2,
+    /// `a` is more than `b`.
+    TooLarge = 4,
+}
+
+/// Stops the run: a check failed.
+pub fn fail<'c>(k: &Kernel<'c>, b: Builder<'c>, code: FailCode, a: Val<'c>, limit: Val<'c>) {
+    let i64 = b.context().int_type(64);
+    declare(k, "aitmlir_rt_fail", &[i64; 4], &[]);
+    let site = k.op.i64("ait.site").unwrap_or(-1);
+    let arguments = [b.int(i64, code as i64), b.int(i64, site), b.index_cast(a, i64), b.index_cast(limit, i64)];
+    k.at(b).call("aitmlir_rt_fail", &arguments, &[]);
+}
+
+/// An index value checked to lie in [-size, size), counted from the end where it is negative.
+pub fn checked_index<'c>(k: &Kernel<'c>, b: Builder<'c>, value: Val<'c>, size: Val<'c>) -> Val<'c> {
+    let given = b.index_cast(value, b.context().index_type());
+    let negative = b.cmpi("slt", given, b.index(0));
+    let index = b.select(negative, b.addi(given, size), given);
+    let outside = b.cmpi("uge", index, size);
+    b.when(outside, |b| fail(k, b, FailCode::IndexOutOfRange, given, size));
+    index
+}
+
+/// Arrays of these element types and lengths, aligned to 64 bytes, as `memref<?xT>`. Valid until the next request on the thread: ask
+/// once a kernel, and in the kernel's own block.
+pub fn scratch<'c>(k: &Kernel<'c>, arrays: &[(Type<'c>, Val<'c>)]) -> Vec<Val<'c>> {
+    let b = k.b;
+    let (mut end, mut starts) = (b.index(0), Vec::new());
+    for (element, length) in arrays {
+        starts.push(end);
+        let bytes = b.muli(*length, b.index(element.bytes()));
+        let mask = b.index(-64);
+        end = b.addi(end, b.binary("arith.andi", b.addi(bytes, b.index(63)), mask));
+    }
+    let i64 = b.context().int_type(64);
+    let pointer = pointer_type(b);
+    declare(k, "aitmlir_rt_scratch", &[i64], &[pointer]);
+    let base = k.call("aitmlir_rt_scratch", &[b.index_cast(end, i64)], &[pointer])[0];
+    let i8 = b.context().int_type(8);
+    starts
+        .into_iter()
+        .zip(arrays)
+        .map(|(start, (element, _))| {
+            let attributes = [("rawConstantIndices", b.i32s_attr(&[i32::MIN])), ("elem_type", b.type_attr(i8))];
+            let at = b.op1("llvm.getelementptr", &[base, b.index_cast(start, i64)], pointer, &attributes);
+            from_pointer(b, at, *element)
+        })
+        .collect()
+}
+
+/// An array of fixed length on the stack.
+pub fn local<'c>(k: &Kernel<'c>, element: Type<'c>, length: i64) -> Val<'c> {
+    let attributes = [("operandSegmentSizes", k.b.i32s_attr(&[0, 0])), ("alignment", k.b.i64_attr(64))];
+    k.b.op1("memref.alloca", &[], memref_type(&[length], element), &attributes)
+}
+
+fn pointer_type<'c>(b: Builder<'c>) -> Type<'c> {
+    match Type::parse(b.context(), "!llvm.ptr") {
+        Some(r#type) => r#type,
+        None => panic!("the context lacks the llvm dialect"),
+    }
+}
+
+/// Declares a function of the runtime in the module, once.
+fn declare<'c>(k: &Kernel<'c>, name: &str, arguments: &[Type<'c>], results: &[Type<'c>]) {
+    let Some(body) = block_of(k.module, 0) else { return };
+    let operations = operations_of(body);
+    if operations.iter().any(|op| OpView(*op).string("sym_name").as_deref() == Some(name)) {
+        return;
+    }
+    let context = k.b.context();
+    let b = Builder::before(context, operations[0]).with_location(k.b.location());
+    let attributes: [(&str, Attribute<'_>); 3] = [
+        ("sym_name", StringAttribute::new(context, name).into()),
+        ("sym_visibility", StringAttribute::new(context, "private").into()),
+        ("function_type", TypeAttribute::new(FunctionType::new(context, arguments, results).into()).into()),
+    ];
+    b.op("func.func", &[], &[], &attributes, vec![Region::new()]);
+}
