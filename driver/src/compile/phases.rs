@@ -5,7 +5,10 @@ use aitmlir_dialects::{
     pass::{PassDecl, run_pass},
     types::Op,
 };
-use aitmlir_lowering::{cpu::target::CpuTarget, host};
+use aitmlir_lowering::{
+    cpu::{self, target::CpuTarget},
+    host,
+};
 use aitmlir_passes::{fuse::FUSE, outline::OUTLINE_KERNELS, plan::PLAN_MEMORY, split_constants::SPLIT_CONSTANTS};
 use aitmlir_runtime::info::ModelInfo;
 use anyhow::{Context as _, Result, anyhow};
@@ -159,7 +162,7 @@ impl<'c> Compilation<'c> {
 
     fn lower(&mut self) -> Result<()> {
         description::ensure_fold(self.context, self.op());
-        self.ours(&[&host::program::LOWER_HOST])
+        self.ours(&[&host::program::LOWER_HOST, &cpu::math::APPROXIMATE])
     }
 
     fn to_llvm(&mut self) -> Result<()> {

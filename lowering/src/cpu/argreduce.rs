@@ -1,11 +1,7 @@
 //! `ait.argreduce`: a scan along the axis for each result.
 
 use super::{
-    Kernel, KernelRow, Unsupported,
-    broadcast::elements,
-    domain::Domain,
-    reduce::with_reduced_axes,
-    scalar::Num,
+    Kernel, KernelRow, Unsupported, broadcast::elements, domain::Domain, reduce::with_reduced_axes, scalar::Num,
     view::View,
 };
 use aitmlir_dialects::{

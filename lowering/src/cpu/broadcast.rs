@@ -157,7 +157,8 @@ pub fn views<'c>(b: Builder<'c>, buffers: &[Val<'c>]) -> Vec<View<'c>> {
 
 fn expand<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
     let (outs, inputs) = (views(k.b, &k.outs), views(k.b, &k.group("input")));
-    Elementwise { outs: &outs, inputs: &inputs, derived: false, pinned: &[] }.emit(k.b, (lo, hi), &|_, _, x| x.to_vec());
+    Elementwise { outs: &outs, inputs: &inputs, derived: false, pinned: &[] }
+        .emit(k.b, (lo, hi), &|_, _, x| x.to_vec());
     Ok(())
 }
 

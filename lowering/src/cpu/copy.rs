@@ -45,10 +45,8 @@ fn tiled<'c>(b: Builder<'c>, domain: &Domain<'c>, inner: usize, across: usize, r
     let (lo, hi) = rescaled(b, range, product(b, &domain.sizes), product(b, &sizes));
     b.for_(lo, hi, one, &[], |b, task, _| {
         let coordinates = decode(b, task, &sizes);
-        let offsets = others
-            .iter()
-            .zip(&coordinates)
-            .fold(domain.origin(), |offsets, (g, c)| domain.step(b, *g, *c, &offsets));
+        let offsets =
+            others.iter().zip(&coordinates).fold(domain.origin(), |offsets, (g, c)| domain.step(b, *g, *c, &offsets));
         let start = b.muli(coordinates[others.len()], tile);
         let end = b.minsi(b.addi(start, tile), domain.sizes[across]);
         let zero = b.index(0);
@@ -123,7 +121,11 @@ pub fn mixed<'c>(b: Builder<'c>, fixed: &[i64], dynamic: &[Val<'c>]) -> Vec<Val<
     let mut dynamic = dynamic.iter();
     fixed
         .iter()
-        .map(|value| if *value == DYNAMIC { dynamic.next().copied().unwrap_or_else(|| b.index(0)) } else { b.index(*value) })
+        .map(
+            |value| {
+                if *value == DYNAMIC { dynamic.next().copied().unwrap_or_else(|| b.index(0)) } else { b.index(*value) }
+            },
+        )
         .collect()
 }
 

@@ -162,10 +162,8 @@ impl<'c> Domain<'c> {
         let carried = if outer.len() > 1 { decode(b, first, &sizes) } else { vec![] };
         b.for_(first, end, one, &carried, |b, row, carried| {
             let coordinates = if outer.len() > 1 { carried.to_vec() } else { vec![row] };
-            let offsets = outer
-                .iter()
-                .zip(&coordinates)
-                .fold(self.origin(), |offsets, (g, c)| self.step(b, *g, *c, &offsets));
+            let offsets =
+                outer.iter().zip(&coordinates).fold(self.origin(), |offsets, (g, c)| self.step(b, *g, *c, &offsets));
             let start = b.muli(row, size);
             let c0 = b.maxsi(b.subi(lo, start), zero);
             let c1 = b.minsi(b.subi(hi, start), size);
@@ -193,12 +191,7 @@ pub fn ceil_div<'c>(b: Builder<'c>, x: Val<'c>, y: Val<'c>) -> Val<'c> {
 
 /// The part of a range of length `to` that answers to the part [lo, hi) of a range of length `from`: parts that together cover the one cover
 /// the other.
-pub fn rescaled<'c>(
-    b: Builder<'c>,
-    (lo, hi): (Val<'c>, Val<'c>),
-    from: Val<'c>,
-    to: Val<'c>,
-) -> (Val<'c>, Val<'c>) {
+pub fn rescaled<'c>(b: Builder<'c>, (lo, hi): (Val<'c>, Val<'c>), from: Val<'c>, to: Val<'c>) -> (Val<'c>, Val<'c>) {
     let divisor = b.maxsi(from, b.index(1));
     let scaled = |x| b.binary("arith.divui", b.muli(x, to), divisor);
     (scaled(lo), scaled(hi))

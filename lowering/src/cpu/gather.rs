@@ -17,7 +17,8 @@ pub static ROW: KernelRow = KernelRow { op: "ait.gather", extent: elements, body
 
 fn body<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
     let b = k.b;
-    let (data, indices, out) = (View::of(b, k.operand("input")), View::of(b, k.operand("indices")), View::of(b, k.outs[0]));
+    let (data, indices, out) =
+        (View::of(b, k.operand("input")), View::of(b, k.operand("indices")), View::of(b, k.outs[0]));
     let number = |name: &str| k.op.i64(name).and_then(|a| usize::try_from(a).ok()).unwrap_or(0);
     let address = match k.op.kind("kind") {
         Some(GatherKind::Slices) => slices(b, data, indices, &out, number("axis")),
@@ -104,9 +105,10 @@ pub fn of_elements<'c>(b: Builder<'c>, data: View<'c>, indices: View<'c>, out: &
     let mut axes = data.axes.clone();
     for (i, own) in axes.iter_mut().enumerate() {
         let target = &out.axes[i];
-        let next_whole = out.axes.get(i + 1).is_some_and(|next| {
-            next.static_size != DYNAMIC && next.static_size == data.axes[i + 1].static_size
-        });
+        let next_whole = out
+            .axes
+            .get(i + 1)
+            .is_some_and(|next| next.static_size != DYNAMIC && next.static_size == data.axes[i + 1].static_size);
         *own = Axis { size: target.size, static_size: target.static_size, chained: own.chained && next_whole, ..*own };
     }
     axes[axis] = Axis::stretched(b, out.axes[axis].size, out.axes[axis].static_size);

@@ -23,8 +23,11 @@ fn body<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported>
         }
     });
     let derived = k.group("dims").is_empty();
-    Elementwise { outs: &outs, inputs: &inputs, derived, pinned: &pinned }
-        .emit(k.b, (lo, hi), &|b, coordinates, values| inline_at(b, block, values, coordinates));
+    Elementwise { outs: &outs, inputs: &inputs, derived, pinned: &pinned }.emit(
+        k.b,
+        (lo, hi),
+        &|b, coordinates, values| inline_at(b, block, values, coordinates),
+    );
     Ok(())
 }
 

@@ -10,8 +10,17 @@ use melior::StringRef;
 
 /// The functions that are approximated: those whose approximation is within 1e-5 of the exact value, relative, and right for infinities and NaN.
 const FUNCTIONS: &[&str] = &[
-    "math.atan", "math.atan2", "math.cos", "math.erf", "math.exp", "math.expm1", "math.log", "math.log1p", "math.log2",
-    "math.sin", "math.tanh",
+    "math.atan",
+    "math.atan2",
+    "math.cos",
+    "math.erf",
+    "math.exp",
+    "math.expm1",
+    "math.log",
+    "math.log1p",
+    "math.log2",
+    "math.sin",
+    "math.tanh",
 ];
 
 /// Replaces math functions of f32, f16 and bf16 by polynomials.

@@ -68,7 +68,8 @@ fn grouped<'c>(b: Builder<'c>, view: View<'c>, groups: i64) -> View<'c> {
     let channels = view.axes[1];
     let part = if channels.static_size == DYNAMIC { DYNAMIC } else { channels.static_size / groups };
     let size = b.divsi(channels.size, b.index(groups));
-    let stride = if channels.static_stride == DYNAMIC || part == DYNAMIC { DYNAMIC } else { channels.static_stride * part };
+    let stride =
+        if channels.static_stride == DYNAMIC || part == DYNAMIC { DYNAMIC } else { channels.static_stride * part };
     let outer = Axis {
         size: b.index(groups),
         static_size: groups,

@@ -1,12 +1,7 @@
 //! `ait.pad`: row by row; the part of a row that lies in the input is a copy.
 
 use super::{
-    Kernel, KernelRow, Unsupported,
-    broadcast::elements,
-    copy::mixed,
-    domain::Domain,
-    scalar::Num,
-    view::View,
+    Kernel, KernelRow, Unsupported, broadcast::elements, copy::mixed, domain::Domain, scalar::Num, view::View,
 };
 use aitmlir_dialects::{ait::enums::PadMode, builder::Builder, types::Val};
 
@@ -72,7 +67,13 @@ impl<'c> Pad<'c> {
         self.filled(b, to, (end, c1));
     }
 
-    fn each(&self, b: Builder<'c>, (lo, hi): (Val<'c>, Val<'c>), to: Val<'c>, value: &dyn Fn(Builder<'c>, Val<'c>) -> Val<'c>) {
+    fn each(
+        &self,
+        b: Builder<'c>,
+        (lo, hi): (Val<'c>, Val<'c>),
+        to: Val<'c>,
+        value: &dyn Fn(Builder<'c>, Val<'c>) -> Val<'c>,
+    ) {
         let axis = self.out.axes[self.out.axes.len() - 1];
         b.for_(lo, hi, b.index(1), &[], |b, c, _| {
             let value = value(b, c);
@@ -88,9 +89,7 @@ impl<'c> Pad<'c> {
     fn copied(&self, b: Builder<'c>, from: Val<'c>, to: Val<'c>, range: (Val<'c>, Val<'c>)) {
         let last = self.out.axes.len() - 1;
         let start = b.subi(from, b.muli(self.low[last], self.input.axes[last].stride));
-        self.each(b, range, to, &|b, c| {
-            self.input.load(b, b.addi(start, b.muli(c, self.input.axes[last].stride)))
-        });
+        self.each(b, range, to, &|b, c| self.input.load(b, b.addi(start, b.muli(c, self.input.axes[last].stride))));
     }
 
     fn mapped(&self, b: Builder<'c>, from: Val<'c>, to: Val<'c>, range: (Val<'c>, Val<'c>)) {

@@ -68,13 +68,14 @@ impl<'c> Softmax<'_, 'c> {
 
     fn row(&self, b: Builder<'c>, offsets: &[Val<'c>]) {
         let start = self.wide.lowest(b);
-        let max = self.domain.fold(b, &self.axis, offsets, &[start], &mut |b, at, acc| {
-            vec![self.wide.max(b, acc[0], self.load(b, at))]
-        })[0];
+        let max = self
+            .domain
+            .fold(b, &self.axis, offsets, &[start], &mut |b, at, acc| vec![self.wide.max(b, acc[0], self.load(b, at))])
+            [0];
         let zero = self.wide.constant(b, 0.0);
-        let sum = self.domain.fold(b, &self.axis, offsets, &[zero], &mut |b, at, acc| {
-            vec![self.accumulate(b, at, max, acc[0])]
-        })[0];
+        let sum = self
+            .domain
+            .fold(b, &self.axis, offsets, &[zero], &mut |b, at, acc| vec![self.accumulate(b, at, max, acc[0])])[0];
         let scale = self.scale(b, sum);
         self.domain.fold(b, &self.axis, offsets, &[], &mut |b, at, _| {
             self.finish(b, at, max, scale);

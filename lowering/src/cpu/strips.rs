@@ -2,10 +2,7 @@
 //! loop runs along contiguous memory and vectorises.
 
 use super::{Kernel, runtime::local};
-use aitmlir_dialects::{
-    builder::Builder,
-    types::Val,
-};
+use aitmlir_dialects::{builder::Builder, types::Val};
 use melior::ir::Type;
 
 /// Columns in a strip: the arrays stay in the first-level cache.

@@ -104,13 +104,24 @@ impl<'c> View<'c> {
         let axes = order
             .iter()
             .enumerate()
-            .map(|(i, p)| Axis { chained: self.axes[*p].chained && order.get(i + 1) == Some(&(p + 1)), ..self.axes[*p] })
+            .map(|(i, p)| Axis {
+                chained: self.axes[*p].chained && order.get(i + 1) == Some(&(p + 1)),
+                ..self.axes[*p]
+            })
             .collect();
         Self { axes, ..self.clone() }
     }
 
     /// Starts axis `i` at `start` and takes every `step`-th of its elements, `size` of them (static where `static_size` says so).
-    pub fn sliced(&self, b: Builder<'c>, i: usize, start: Val<'c>, step: Val<'c>, size: Val<'c>, static_size: i64) -> Self {
+    pub fn sliced(
+        &self,
+        b: Builder<'c>,
+        i: usize,
+        start: Val<'c>,
+        step: Val<'c>,
+        size: Val<'c>,
+        static_size: i64,
+    ) -> Self {
         let mut view = self.clone();
         let axis = self.axes[i];
         view.offset = b.addi(view.offset, b.muli(start, axis.stride));
@@ -153,8 +164,11 @@ pub fn row_major_axes<'c>(b: Builder<'c>, axes: &[Axis<'c>]) -> Vec<Axis<'c>> {
     for (i, axis) in axes.iter().enumerate().rev() {
         out.push(Axis { stride, static_stride, chained: i + 1 < axes.len(), ..*axis });
         stride = b.muli(stride, axis.size);
-        static_stride =
-            if static_stride == DYNAMIC || axis.static_size == DYNAMIC { DYNAMIC } else { static_stride * axis.static_size };
+        static_stride = if static_stride == DYNAMIC || axis.static_size == DYNAMIC {
+            DYNAMIC
+        } else {
+            static_stride * axis.static_size
+        };
     }
     out.reverse();
     out
@@ -177,7 +191,8 @@ fn layout(buffer: Type<'_>) -> (Vec<i64>, i64) {
     let mut strides = vec![DYNAMIC; buffer.shape().len()];
     let mut offset = DYNAMIC;
     // SAFETY: a memref type and room for one stride a dimension.
-    let result = unsafe { mlir_sys::mlirMemRefTypeGetStridesAndOffset(buffer.to_raw(), strides.as_mut_ptr(), &mut offset) };
+    let result =
+        unsafe { mlir_sys::mlirMemRefTypeGetStridesAndOffset(buffer.to_raw(), strides.as_mut_ptr(), &mut offset) };
     if result.value == 0 {
         strides.fill(DYNAMIC);
         offset = DYNAMIC;
