@@ -1,0 +1,56 @@
+//! The operators: one file a family, each a table of rows.
+
+mod conv;
+mod elementwise;
+mod functions;
+mod index;
+mod matmul;
+mod norm;
+mod pool;
+mod reduce;
+mod shape;
+mod structure;
+mod window;
+
+use super::node::{NodeContext, Outputs};
+
+/// The function that imports an operator.
+pub type Import = for<'a, 'c> fn(&mut NodeContext<'a, 'c>) -> Outputs<'c>;
+
+/// One operator.
+#[derive(Clone, Copy)]
+pub struct Operator {
+    /// Its domain; `""` is the default one.
+    pub domain: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// The newest since-version that is handled, as are all older ones from operator set 7 on.
+    pub newest: i64,
+    /// Imports a node.
+    pub import: Import,
+}
+
+/// A row for an operator of the default domain.
+const fn op(name: &'static str, newest: i64, import: Import) -> Operator {
+    Operator { domain: "", name, newest, import }
+}
+
+/// All families.
+const FAMILIES: &[&[Operator]] = &[
+    conv::ROWS,
+    elementwise::ROWS,
+    functions::ROWS,
+    index::ROWS,
+    matmul::ROWS,
+    norm::ROWS,
+    pool::ROWS,
+    reduce::ROWS,
+    shape::ROWS,
+    structure::ROWS,
+];
+
+/// The row of an operator.
+pub fn find(domain: &str, name: &str) -> Option<Operator> {
+    let domain = if domain == "ai.onnx" { "" } else { domain };
+    FAMILIES.iter().copied().flatten().find(|o| o.name == name && o.domain == domain).copied()
+}
