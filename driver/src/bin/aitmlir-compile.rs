@@ -4,6 +4,7 @@ use aitmlir_driver::{
     compile::{self, Options, phases::Emit},
     package::WeightsPlace,
 };
+use aitmlir_onnx::overrides::{DimOverride, ShapeOverride};
 use clap::{Parser, ValueEnum};
 use std::{path::PathBuf, process::ExitCode};
 
@@ -28,12 +29,15 @@ struct Cli {
     /// What to compile for
     #[arg(long, default_value = "cpu")]
     target: String,
+    /// The model's name in the header and its C symbols [default: that of the model's file]
+    #[arg(long)]
+    name: Option<String>,
     /// Pin or bound a dynamic dimension: NAME=4, NAME=1..64, NAME=8..512:8 (a multiple of 8)
     #[arg(long = "dim", value_name = "NAME=RANGE")]
-    dims: Vec<String>,
+    dims: Vec<DimOverride>,
     /// Pin the shape of an input: NAME=1x3x224x224 (? stays dynamic)
     #[arg(long = "shape", value_name = "NAME=SHAPE")]
-    shapes: Vec<String>,
+    shapes: Vec<ShapeOverride>,
     /// Stop after a phase and write what it made
     #[arg(long, value_enum, default_value = "so")]
     emit: Emit,
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
             Weights::Embed => WeightsPlace::Embed,
             Weights::File => WeightsPlace::File,
         },
+        name: cli.name,
         dims: cli.dims,
         shapes: cli.shapes,
         dump_phases: cli.dump_phases,

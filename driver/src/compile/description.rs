@@ -77,6 +77,26 @@ impl Outline {
         self.memory = MemoryReport { arena: figure(0), lower_bound: figure(1), naive: figure(2) };
     }
 
+    /// Inputs and outputs as the importer describes them, with the dimensions of outputs that the module states.
+    fn interface(&self, source: &Source<'_>) -> (Vec<TensorInfo>, Vec<TensorInfo>) {
+        let Some((inputs, mut outputs)) = source.interface.clone() else {
+            return (self.inputs.clone(), self.outputs.clone());
+        };
+        for (output, found) in outputs.iter_mut().zip(&self.outputs) {
+            for (dim, found) in output.dims.iter_mut().zip(&found.dims) {
+                match (&mut *dim, found) {
+                    (Dim::Dynamic(dim), Dim::Dynamic(found)) => {
+                        if found.expr.is_some() {
+                            dim.expr = found.expr.clone();
+                        }
+                    }
+                    (_, found) => *dim = found.clone(),
+                }
+            }
+        }
+        (inputs, outputs)
+    }
+
     /// The description of the library.
     pub fn model_info(&self, module: Op<'_>, source: &Source<'_>, target: &CpuTarget, _: &Options) -> Result<ModelInfo> {
         let names = OpView(module).strings("ait.constants");
@@ -100,7 +120,8 @@ impl Outline {
                 })
             })
             .collect::<Result<Vec<_>>>()?;
-        if self.inputs.iter().chain(&self.outputs).any(|t| t.name.is_empty()) {
+        let (inputs, outputs) = self.interface(source);
+        if inputs.iter().chain(&outputs).any(|t| t.name.is_empty()) {
             bail!("an input or output of the model has no name");
         }
         Ok(ModelInfo {
@@ -109,8 +130,8 @@ impl Outline {
             target: format!("cpu:{}", target.cpu),
             cpu_features: target.enabled_features(),
             name: source.name.clone(),
-            inputs: self.inputs.clone(),
-            outputs: self.outputs.clone(),
+            inputs,
+            outputs,
             constants,
             weights: Weights::Embedded { bytes: 0 },
             memory: self.memory.clone(),

@@ -38,7 +38,7 @@ impl<'c> Collector<'c> {
         match result {
             Ok(value) => Ok(value),
             Err(error) if errors.is_empty() => Err(error),
-            Err(_) => bail!("{}", errors.join("\nerror: ")),
+            Err(_) => bail!("{}", errors.join("\n  ")),
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod phases;
 pub mod source;
 
 use crate::package::{self, Artifacts, WeightsPlace};
+use aitmlir_onnx::overrides::{DimOverride, ShapeOverride};
 use anyhow::{Context as _, Result};
 use phases::{Emit, Observer};
 use std::path::{Path, PathBuf};
@@ -23,10 +24,12 @@ pub struct Options {
     pub emit: Emit,
     /// Where the weights go.
     pub weights: WeightsPlace,
-    /// `NAME=SIZE` or `NAME=MIN..MAX[:MULTIPLE]`, as given.
-    pub dims: Vec<String>,
-    /// `INPUT=1x3x?x?`, as given.
-    pub shapes: Vec<String>,
+    /// The name of the model, for the header and the C symbols; by default that of the input file.
+    pub name: Option<String>,
+    /// Dimensions pinned or bounded.
+    pub dims: Vec<DimOverride>,
+    /// Shapes of inputs.
+    pub shapes: Vec<ShapeOverride>,
     /// A folder for the IR after each phase.
     pub dump_phases: Option<PathBuf>,
     /// Print the time of each phase.

@@ -20,7 +20,7 @@ pub mod graph;
 pub mod node;
 pub mod ops;
 pub mod scalar;
-mod signature;
+pub(crate) mod signature;
 pub mod value;
 
 pub use context::Weight;

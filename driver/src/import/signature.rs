@@ -154,7 +154,7 @@ fn input_attributes<'c>(b: Builder<'c>, input: &Input<'_>, model: &Model) -> Att
     dictionary(b, &entries)
 }
 
-fn runtime_dtype(name: &str, dtype: aitmlir_onnx::model::DType) -> Result<info::DType> {
+pub(crate) fn runtime_dtype(name: &str, dtype: aitmlir_onnx::model::DType) -> Result<info::DType> {
     use aitmlir_onnx::model::DType as From;
     use info::DType as To;
     Ok(match dtype {
