@@ -54,7 +54,7 @@ def execute(case: Case, keep: bool = False) -> Result:
 def _compile_outcome(compiled: tools.Call, library: pathlib.Path) -> Outcome | None:
     """None where there is a library to go on with."""
     if compiled.crash:
-        return Outcome(CRASH, f"compiler-{reason_of(compiled.crash)}", compiled.stderr)
+        return Outcome(CRASH, f"compiler-{compiled.crash}".replace(" ", "-"), compiled.stderr)
     if not compiled.ok:
         return Outcome(COMPILE_ERROR, compile_reason(compiled.errors, compiled.stderr), compiled.stderr)
     if not library.is_file():
@@ -66,7 +66,7 @@ def _isolated_run(case: Case, library: pathlib.Path) -> Outcome:
     try:
         return Outcome(**isolated(lambda: asdict(_run(case, library)), RUN_TIMEOUT))
     except Crash as crash:
-        return Outcome(CRASH, f"run-{reason_of(str(crash))}", str(crash))
+        return Outcome(CRASH, f"run-{crash}".replace(" ", "-"), str(crash))
 
 
 def _run(case: Case, library: pathlib.Path) -> Outcome:

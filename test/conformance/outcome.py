@@ -38,6 +38,8 @@ def reason_of(text: str) -> str:
     """A message without what differs between two models with the same cause: names, numbers, shapes, places."""
     text = text.splitlines()[0] if text else "no message"
     text = re.sub(r"^\S+\.onnx:\s*", "", text)
+    # MLIR's messages: the value's name, then the operation, of which only the latter matters.
+    text = re.sub(r"^.*?'([a-z_]+\.[a-z_.]+)' op ", r"\1 ", text)
     text = re.sub(r"""(["'`])[^"'`]*\1""", "_", text)
     text = re.sub(r"\[[^\]]*\]|\([^)]*\)|<[^>]*>", "", text)
     text = re.sub(r"%?\b\d[\w.]*", "N", text)
