@@ -297,12 +297,15 @@ impl Int {
         match (self, other) {
             (_, Int::Static(0)) => None,
             (_, Int::Static(1)) => Some(self.clone()),
-            (Int::Unknown(facts), Int::Static(by)) if facts.div % by == 0 => {
+            (Int::Unknown(facts), Int::Static(by)) if facts.div.checked_rem(*by) == Some(0) => {
                 let bound = |b: Option<i64>| b.and_then(|b| b.checked_div(*by));
+                let (min, max) = (bound(facts.min), bound(facts.max));
+                let (min, max) = if *by < 0 { (max, min) } else { (min, max) };
+                let div = gcd(facts.div.checked_div(*by)?, 0);
                 Some(Int::Unknown(Facts {
-                    div: facts.div / by.abs(),
-                    min: bound(facts.min),
-                    max: bound(facts.max),
+                    div,
+                    min,
+                    max,
                     ..*facts
                 }))
             }

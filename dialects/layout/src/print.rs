@@ -2,11 +2,9 @@
 
 use std::fmt::{self, Display};
 
-use crate::int::Symbolic;
-use crate::poly::{Atom, Poly, gcd};
 use crate::{
-    ComposedLayout, Facts, Function, Inner, Int, InverseMap, Layout, Slot, Stride, Swizzle, Symbol,
-    Tile, Tuple,
+    ComposedLayout, Expr, Facts, Function, Inner, Int, InverseMap, Layout, Slot, Stride, Swizzle,
+    Symbol, Tile, Tuple,
 };
 
 /// Text under construction.
@@ -57,81 +55,56 @@ impl Printer {
         }
     }
 
-    /// An integer within an expression, where symbols have no `?`.
-    fn expression(&mut self, int: &Int) {
-        match int {
-            Int::Symbolic(Symbolic(poly)) => self.sum(poly),
-            Int::Static(value) => self.put(value),
-            Int::Unknown(facts) => {
+    /// An expression, in which symbols have no `?`.
+    fn expression(&mut self, expr: &Expr) {
+        match expr {
+            Expr::Number(value) => self.put(value),
+            Expr::Unknown(facts) => {
                 self.put("?");
                 self.facts(*facts);
             }
-        }
-    }
-
-    /// Terms with atoms first, the constant last.
-    fn sum(&mut self, poly: &Poly) {
-        let constant = poly.0.iter().filter(|(atoms, _)| atoms.is_empty());
-        let terms = poly.0.iter().filter(|(atoms, _)| !atoms.is_empty());
-        for (i, (atoms, &coefficient)) in terms.chain(constant).enumerate() {
-            if i > 0 && coefficient >= 0 {
-                self.put("+");
+            Expr::Symbol(symbol) => self.symbol(symbol),
+            Expr::Sum(terms) => {
+                for (i, term) in terms.iter().enumerate() {
+                    if i > 0 && !is_negative(term) {
+                        self.put("+");
+                    }
+                    self.expression(term);
+                }
             }
-            self.term(atoms, coefficient);
-        }
-    }
-
-    /// A product. A symbol stands for its known divisor times its unit, so part of the coefficient
-    /// belongs to it; what is missing is a quotient.
-    fn term(&mut self, atoms: &[Atom], coefficient: i64) {
-        let mut coefficient = coefficient;
-        let mut divisors = Vec::new();
-        for atom in atoms {
-            let div = if let Atom::Unit(symbol) = atom {
-                symbol.facts().div
-            } else {
-                1
-            };
-            let shared = gcd(coefficient, div).max(1);
-            coefficient /= shared;
-            divisors.push(div / shared);
-        }
-        match coefficient {
-            1 if !atoms.is_empty() => {}
-            -1 if !atoms.is_empty() => self.put("-"),
-            _ => self.put(coefficient),
-        }
-        let mut first = coefficient == 1 || coefficient == -1;
-        for (atom, divisor) in atoms.iter().zip(divisors) {
-            if !first {
-                self.put("*");
+            Expr::Product(factors) => match factors.as_slice() {
+                [Expr::Number(-1), rest @ ..] => {
+                    self.list(["-", ""], "*", rest, Printer::expression)
+                }
+                _ => self.list(["", ""], "*", factors, Printer::expression),
+            },
+            Expr::Quotient(value, by) => {
+                self.expression(value);
+                self.put(format_args!("/{by}"));
             }
-            first = false;
-            self.atom(atom);
-            if divisor > 1 {
-                self.put(format_args!("/{divisor}"));
-            }
-        }
-    }
-
-    fn atom(&mut self, atom: &Atom) {
-        match atom {
-            Atom::Unit(symbol) => self.symbol(symbol),
-            Atom::Apply(function, args) => {
+            Expr::Apply(function, args) => {
                 self.put(function);
-                self.put("(");
-                self.expression(&args.0);
-                self.put(",");
-                self.expression(&args.1);
-                self.put(")");
+                self.list(["(", ")"], ",", args.as_slice(), Printer::expression);
             }
-            Atom::Swizzled(swizzle, arg) => {
+            Expr::Swizzled(swizzle, value) => {
                 self.put(swizzle);
-                self.put("(");
-                self.expression(arg);
-                self.put(")");
+                self.list(
+                    ["(", ")"],
+                    ",",
+                    std::slice::from_ref(&**value),
+                    Printer::expression,
+                );
             }
         }
+    }
+}
+
+/// Whether the text of a term starts with a sign.
+fn is_negative(term: &Expr) -> bool {
+    match term {
+        Expr::Number(value) => *value < 0,
+        Expr::Product(factors) => factors.first().is_some_and(is_negative),
+        _ => false,
     }
 }
 
@@ -170,32 +143,14 @@ impl Display for Swizzle {
 
 impl Show for Int {
     fn show(&self, p: &mut Printer) {
-        match self {
-            Int::Symbolic(Symbolic(poly)) => {
+        match self.expr() {
+            Expr::Symbol(symbol) => {
                 p.put("?");
-                match single_symbol(poly) {
-                    Some(symbol) => p.symbol(symbol),
-                    None => {
-                        p.put("(");
-                        p.sum(poly);
-                        p.put(")");
-                    }
-                }
+                p.symbol(&symbol);
             }
-            _ => p.expression(self),
+            plain @ (Expr::Number(_) | Expr::Unknown(_)) => p.expression(&plain),
+            computed => p.list(["?(", ")"], "", &[computed], Printer::expression),
         }
-    }
-}
-
-/// The symbol that the polynomial is, if it is one.
-fn single_symbol(poly: &Poly) -> Option<&Symbol> {
-    let mut terms = poly.0.iter();
-    match (terms.next(), terms.next()) {
-        (Some((atoms, &c)), None) => match atoms.as_slice() {
-            [Atom::Unit(symbol)] if symbol.facts().div == c => Some(symbol),
-            _ => None,
-        },
-        _ => None,
     }
 }
 

@@ -337,7 +337,7 @@ impl Sheet {
 /// Rows are the first mode, columns all others.
 fn extent(sizes: &IntTuple) -> Result<(i64, i64)> {
     let mut modes = sizes.leaves().into_iter().map(fixed);
-    let first = modes.next().unwrap_or(Ok(1))?;
+    let first = within_limit(modes.next().unwrap_or(Ok(1))?)?;
     let rest = modes.try_fold(1i64, |product, size| {
         within_limit(product.saturating_mul(size?))
     })?;
@@ -356,14 +356,14 @@ fn fixed(int: &Int) -> Result<i64> {
 }
 
 fn within_limit(size: i64) -> Result<i64> {
-    if size > MAX_CELLS {
-        Err(Cause::TooLarge {
+    match size {
+        ..1 => Err(Cause::Size { size: size.into() }.of(OP)),
+        1..=MAX_CELLS => Ok(size),
+        _ => Err(Cause::TooLarge {
             size,
             limit: MAX_CELLS,
         }
-        .of(OP))
-    } else {
-        Ok(size)
+        .of(OP)),
     }
 }
 

@@ -88,4 +88,9 @@ fn what_cannot_be_drawn_is_refused() {
         refusal("(1024,1024):(1,1024)"),
         "picture: 1048576 exceeds the limit of 16384"
     );
+    let tv = ThreadValue {
+        tiler: tile_shape("0x8").expect("a shape"),
+        layout: "(4,2):(1,4)".parse().expect("a layout"),
+    };
+    assert!(Picture::default().thread_value(&tv).is_err());
 }

@@ -168,16 +168,16 @@ fn index(op: &str, values: &[Value]) -> Result<Typed> {
 }
 
 fn algebra(op: &str, attr: &str, values: &[Value]) -> Result<Typed> {
-    let typed = |kind: &str, value: Value| Ok((kind.to_string(), value));
+    let layout = |layout: Result<Layout>| Ok(("layout".to_string(), Value::Layout(layout?)));
+    let composed =
+        |made: Result<ComposedLayout>| Ok(("composed_layout".to_string(), Value::Composed(made?)));
     match (op, values) {
         ("make_layout", [Value::Ints(shape), Value::Stride(stride)]) => {
-            typed("layout", Value::Layout(Layout::new(shape, stride)?))
+            layout(Layout::new(shape, stride))
         }
-        ("make_identity_layout", [Value::Ints(shape)]) => {
-            typed("layout", Value::Layout(Layout::identity(shape)))
-        }
+        ("make_identity_layout", [Value::Ints(shape)]) => layout(Ok(Layout::identity(shape))),
         ("make_ordered_layout", [Value::Ints(shape), Value::Ints(order)]) => {
-            typed("layout", Value::Layout(Layout::ordered(shape, order)?))
+            layout(Layout::ordered(shape, order))
         }
         ("make_composed_layout", [inner, Value::Ints(offset), Value::Layout(outer)]) => {
             let inner = match inner {
@@ -185,52 +185,46 @@ fn algebra(op: &str, attr: &str, values: &[Value]) -> Result<Typed> {
                 Value::Layout(l) => Inner::Layout(l.clone()),
                 _ => return refuse(op),
             };
-            let composed = ComposedLayout {
+            let (offset, outer) = (offset.clone(), outer.clone());
+            composed(Ok(ComposedLayout {
                 inner,
-                offset: offset.clone(),
-                outer: outer.clone(),
-            };
-            typed("composed_layout", Value::Composed(composed))
+                offset,
+                outer,
+            }))
         }
-        ("make_layout_like", [Value::Composed(c)]) => {
-            typed("layout", Value::Layout(c.outer.like()?))
-        }
-        ("get_shape", [Value::Tile(t)]) => typed(
+        ("make_layout_like", [Value::Composed(c)]) => layout(c.outer.like()),
+        ("recast_layout", [value]) => match (numbers(attr).as_slice(), value) {
+            ([new, old], Value::Layout(l)) => layout(l.recast(*new as i64, *old as i64)),
+            ([new, old], Value::Composed(c)) => composed(c.recast(*new as i64, *old as i64)),
+            _ => refuse(op),
+        },
+        _ if op.contains("get_") => accessor(op, values),
+        (_, [Value::Layout(l), rest @ ..]) => layout(on_layout(op, l, rest)),
+        (_, [Value::Composed(c), rest @ ..]) => composed(c.map(|l| on_layout(op, l, rest))),
+        _ => refuse(op),
+    }
+}
+
+fn accessor(op: &str, values: &[Value]) -> Result<Typed> {
+    let (kind, value) = match (op, values) {
+        ("get_shape", [Value::Tile(t)]) => (
             "shape",
             Value::Ints(t.shape().map_or_else(|| refuse(op), Ok)?),
         ),
-        ("get_shape", [Value::Layout(l)]) => typed("shape", Value::Ints(l.shape())),
-        ("get_shape", [Value::Composed(c)]) => typed("shape", Value::Ints(c.outer.shape())),
-        ("get_stride", [Value::Layout(l)]) => typed("stride", Value::Stride(l.stride())),
+        ("get_shape", [Value::Layout(l)]) => ("shape", Value::Ints(l.shape())),
+        ("get_shape", [Value::Composed(c)]) => ("shape", Value::Ints(c.outer.shape())),
+        ("get_stride", [Value::Layout(l)]) => ("stride", Value::Stride(l.stride())),
         ("composed_get_offset", [Value::Composed(c)]) => {
-            typed("int_tuple", Value::Ints(c.offset.clone()))
+            ("int_tuple", Value::Ints(c.offset.clone()))
         }
-        ("composed_get_outer", [Value::Composed(c)]) => {
-            typed("layout", Value::Layout(c.outer.clone()))
-        }
+        ("composed_get_outer", [Value::Composed(c)]) => ("layout", Value::Layout(c.outer.clone())),
         ("composed_get_inner", [Value::Composed(c)]) => match &c.inner {
-            Inner::Swizzle(s) => typed("swizzle", Value::Swizzle(*s)),
-            Inner::Layout(l) => typed("layout", Value::Layout(l.clone())),
+            Inner::Swizzle(s) => ("swizzle", Value::Swizzle(*s)),
+            Inner::Layout(l) => ("layout", Value::Layout(l.clone())),
         },
-        ("recast_layout", [value]) => match (numbers(attr).as_slice(), value) {
-            ([new, old], Value::Layout(l)) => {
-                typed("layout", Value::Layout(l.recast(*new as i64, *old as i64)?))
-            }
-            ([new, old], Value::Composed(c)) => typed(
-                "composed_layout",
-                Value::Composed(c.recast(*new as i64, *old as i64)?),
-            ),
-            _ => refuse(op),
-        },
-        (_, [Value::Layout(l), rest @ ..]) => {
-            typed("layout", Value::Layout(on_layout(op, l, rest)?))
-        }
-        (_, [Value::Composed(c), rest @ ..]) => typed(
-            "composed_layout",
-            Value::Composed(c.map(|l| on_layout(op, l, rest))?),
-        ),
-        _ => refuse(op),
-    }
+        _ => return refuse(op),
+    };
+    Ok((kind.to_string(), value))
 }
 
 /// The operations that take a composed layout wherever they take a layout.

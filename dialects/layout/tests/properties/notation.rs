@@ -1,5 +1,7 @@
 //! Reading and writing; nothing that is read makes anything panic.
 
+use cute_layout::Result;
+use cute_layout::svg::Picture;
 use cute_layout::{
     ComposedLayout, Coord, Int, IntTuple, Layout, Stride, Swizzle, Symbols, ThreadValue, Tile,
     Tuple,
@@ -116,9 +118,37 @@ fn wild_layouts() -> impl Strategy<Value = String> {
 
 /// Every operation; the results do not matter.
 fn exercise(a: &Layout, b: &Layout) {
-    let tile = Tile::from(b.clone());
-    let by_shape = Tile::from(b.shape());
-    let unary = [
+    let tiles = [Tile::from(b.clone()), Tile::from(b.shape()), Tile::All];
+    let tiled = tiles.iter().flat_map(|tile| tiled(a, tile));
+    for layout in unary(a)
+        .into_iter()
+        .chain(binary(a, b))
+        .chain(tiled)
+        .flatten()
+    {
+        let _ = (
+            layout.to_string(),
+            layout.size(),
+            layout.cosize(),
+            layout.max_alignment(),
+        );
+        let _ = layout.eval(&i64::MAX.into());
+    }
+    numbers(a, b);
+    let swizzle = Swizzle::new(3, 4, 3).expect("a swizzle");
+    let composed = ComposedLayout {
+        offset: b.shape(),
+        ..ComposedLayout::swizzled(swizzle, a.clone())
+    };
+    let _ = (
+        composed.eval(&i64::MAX.into()),
+        composed.slice(&b.shape().into()),
+    );
+    let _ = (composed.recast(32, 16), composed.left_inverse());
+}
+
+fn unary(a: &Layout) -> Vec<Result<Layout>> {
+    vec![
         a.coalesce(),
         a.complement_own(),
         a.right_inverse(),
@@ -140,8 +170,11 @@ fn exercise(a: &Layout, b: &Layout) {
         a.select(&[1, 9]),
         a.group_modes(2, 1),
         a.group_modes(usize::MAX, 0),
-    ];
-    let binary = [
+    ]
+}
+
+fn binary(a: &Layout, b: &Layout) -> Vec<Result<Layout>> {
+    vec![
         a.compose(b),
         a.complement(&b.shape()),
         a.coalesce_modes(&b.shape()),
@@ -152,67 +185,53 @@ fn exercise(a: &Layout, b: &Layout) {
         a.tile_to_shape(&b.shape(), Some(&a.shape())),
         max_common_layout(a, b),
         Layout::ordered(&a.shape(), &b.shape()),
-    ];
-    let mut tiled = Vec::new();
-    for tile in [&tile, &by_shape, &Tile::All] {
-        tiled.extend([
-            a.compose_tile(tile),
-            a.logical_divide(tile),
-            a.zipped_divide(tile),
-            a.tiled_divide(tile),
-            a.flat_divide(tile),
-            a.logical_product_tile(tile),
-            a.zipped_product(tile),
-            a.tiled_product(tile),
-            a.flat_product(tile),
-        ]);
-        let _ = (
-            a.shape().ceil_div_tile(tile),
-            a.local_tile(tile, &b.shape().into()),
-            a.local_tile(tile, &Coord::from(1)),
-        );
-    }
-    for layout in unary.iter().chain(&binary).chain(&tiled).flatten() {
-        let _ = (
-            layout.to_string(),
-            layout.size(),
-            layout.cosize(),
-            layout.eval(&i64::MAX.into()),
-            layout.max_alignment(),
-        );
-    }
+    ]
+}
+
+fn tiled(a: &Layout, tile: &Tile) -> Vec<Result<Layout>> {
+    vec![
+        a.compose_tile(tile),
+        a.logical_divide(tile),
+        a.zipped_divide(tile),
+        a.tiled_divide(tile),
+        a.flat_divide(tile),
+        a.logical_product_tile(tile),
+        a.zipped_product(tile),
+        a.tiled_product(tile),
+        a.flat_product(tile),
+        a.local_tile(tile, &a.shape().into())
+            .map(|piece| piece.layout),
+        a.local_tile(tile, &Coord::from(1))
+            .map(|piece| piece.layout),
+    ]
+}
+
+fn numbers(a: &Layout, b: &Layout) {
+    let (shape, coord) = (a.shape(), Coord::from(b.shape()));
     let _ = (
-        a.eval(&b.shape().into()),
-        a.slice(&b.shape().into()),
+        a.eval(&coord),
+        a.slice(&coord),
         a.local_partition(b, &5.into()),
         a.flat_coord(&i64::MIN.into()),
     );
     let _ = (
-        a.shape().shape_div(&b.shape()),
-        a.shape().add(&b.shape()),
-        a.shape().sub(&b.shape()),
-        a.shape().compatible(&b.shape()),
+        shape.shape_div(&b.shape()),
+        shape.add(&b.shape()),
+        shape.sub(&b.shape()),
+        shape.compatible(&b.shape()),
     );
     let _ = (
-        crd2idx(&b.shape().into(), &a.shape()),
-        idx2crd(&b.shape(), &a.shape()),
-        increment_coord(&a.shape(), &a.shape()),
+        crd2idx(&coord, &shape),
+        idx2crd(&b.shape(), &shape),
+        increment_coord(&shape, &shape),
     );
     let _ = (
+        shape.ceil_div_tile(&Tile::from(b.clone())),
         ThreadValue::new(a, b),
-        cute_layout::domain_distribute(&a.shape(), i64::MIN),
-        cute_layout::svg::Picture::default().layout(a),
     );
-    let swizzle = Swizzle::new(3, 4, 3).expect("a swizzle");
-    let composed = ComposedLayout {
-        offset: b.shape(),
-        ..ComposedLayout::swizzled(swizzle, a.clone())
-    };
     let _ = (
-        composed.eval(&i64::MAX.into()),
-        composed.slice(&b.shape().into()),
-        composed.recast(32, 16),
-        composed.left_inverse(),
+        cute_layout::domain_distribute(&shape, i64::MIN),
+        Picture::default().layout(a),
     );
 }
 

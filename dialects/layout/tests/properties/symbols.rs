@@ -157,6 +157,7 @@ proptest! {
     fn arithmetic((built, value) in expressions(), (other, w) in expressions()) {
         let (Ok(built), Some(value)) = (built, value) else { return Ok(()) };
         prop_assert_eq!(built.eval(&value_of)?, value, "{}", built);
+        prop_assert_eq!(built.expr().eval(&value_of)?, value, "{:?}", built.expr());
         let facts = built.facts();
         prop_assert!(facts.div == 0 && value == 0 || facts.div != 0 && value % facts.div == 0, "{built} = {value}");
         prop_assert!(facts.min.is_none_or(|m| m <= value) && facts.max.is_none_or(|m| m >= value), "{built} = {value}");
