@@ -21,12 +21,20 @@ pub fn dense<'c>(ty: Type<'c>, dtype: DType, bytes: &[u8]) -> Attribute<'c> {
         let bools: Vec<i32> = bytes.iter().map(|b| i32::from(*b != 0)).collect();
         // SAFETY: as many entries as elements; the attribute copies them.
         return unsafe {
-            Attribute::from_raw(mlir_sys::mlirDenseElementsAttrBoolGet(ty.to_raw(), bools.len() as isize, bools.as_ptr()))
+            Attribute::from_raw(mlir_sys::mlirDenseElementsAttrBoolGet(
+                ty.to_raw(),
+                bools.len() as isize,
+                bools.as_ptr(),
+            ))
         };
     }
     // SAFETY: the buffer has the bytes of all elements; the attribute copies them.
     unsafe {
-        Attribute::from_raw(mlir_sys::mlirDenseElementsAttrRawBufferGet(ty.to_raw(), bytes.len(), bytes.as_ptr().cast()))
+        Attribute::from_raw(mlir_sys::mlirDenseElementsAttrRawBufferGet(
+            ty.to_raw(),
+            bytes.len(),
+            bytes.as_ptr().cast(),
+        ))
     }
 }
 

@@ -192,7 +192,10 @@ impl<'c> Context<'c> {
     /// Element `i` (row-major) of a tensor whose shape is static, as a host scalar.
     pub fn element(&mut self, value: &Value<'c>, i: usize) -> OpResult<Scalar<'c>> {
         if let Some(scalars) = value.scalars() {
-            return scalars.get(i).copied().ok_or_else(|| OpError::Unsupported(format!("element {i} of a tensor that has {}", scalars.len())));
+            return scalars
+                .get(i)
+                .copied()
+                .ok_or_else(|| OpError::Unsupported(format!("element {i} of a tensor that has {}", scalars.len())));
         }
         let Some(dims) = value.static_dims() else {
             return Err(OpError::Unsupported("reads the elements of a tensor whose size is not known".into()));

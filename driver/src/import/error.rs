@@ -1,6 +1,9 @@
 //! Why a model cannot be imported.
 
-use aitmlir_onnx::{Unsupported, model::{NodeError, TensorError}};
+use aitmlir_onnx::{
+    Unsupported,
+    model::{NodeError, TensorError},
+};
 
 /// Result of this module.
 pub type Result<T, E = ImportError> = std::result::Result<T, E>;

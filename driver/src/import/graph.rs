@@ -78,7 +78,12 @@ impl<'c> Context<'c> {
                 },
                 Some(Slot::Poison) => return Ok(None),
                 Some(_) => return Err(not_a_tensor(&output.name)),
-                None => return Err(ImportError::Model(format!("output `{}` of graph `{}` is not defined", output.name, graph.name))),
+                None => {
+                    return Err(ImportError::Model(format!(
+                        "output `{}` of graph `{}` is not defined",
+                        output.name, graph.name
+                    )));
+                }
             }
         }
         Ok(Some(out))

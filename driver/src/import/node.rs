@@ -67,7 +67,9 @@ impl<'a, 'c> NodeContext<'a, 'c> {
                 Slot::Tensor(v) => Ok(Some(v)),
                 _ => Err(OpError::Unsupported(format!("input {i} is an optional sequence"))),
             },
-            Some(_) => Err(OpError::Unsupported(format!("input {i} is a sequence or an empty optional, expected a tensor"))),
+            Some(_) => {
+                Err(OpError::Unsupported(format!("input {i} is a sequence or an empty optional, expected a tensor")))
+            }
         }
     }
 
@@ -137,7 +139,10 @@ impl<'a, 'c> NodeContext<'a, 'c> {
             return Ok(Some(list));
         }
         let Some(value) = self.optional(i)? else { return Ok(None) };
-        value.ints().map(Some).ok_or_else(|| OpError::Unsupported(format!("input {i} ({name}) must be known when the model is compiled")))
+        value
+            .ints()
+            .map(Some)
+            .ok_or_else(|| OpError::Unsupported(format!("input {i} ({name}) must be known when the model is compiled")))
     }
 
     /// An integer attribute as axis of a tensor.

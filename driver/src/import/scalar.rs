@@ -97,7 +97,7 @@ struct Definition<'c> {
 type Key = (String, String, Vec<usize>);
 
 /// Emitted host scalars: equal computations share a value, so that equal dims are the same value.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Memo<'c> {
     emitted: HashMap<Key, Vec<(usize, Val<'c>)>>,
     definitions: HashMap<usize, Definition<'c>>,
@@ -112,6 +112,23 @@ impl<'c> Memo<'c> {
         self.next_scope += 1;
         self.scopes.push(self.next_scope);
         self.next_scope
+    }
+
+    /// Opens a region again, to end it.
+    pub fn reenter(&mut self, scope: usize) {
+        self.scopes.push(scope);
+    }
+
+    /// Everything that is known now, to be restored when what is built from here is thrown away.
+    pub fn snapshot(&self) -> Self {
+        self.clone()
+    }
+
+    /// Forgets what was emitted since the snapshot. Region ids are not used again.
+    pub fn restore(&mut self, snapshot: Self) {
+        let next_scope = self.next_scope;
+        *self = snapshot;
+        self.next_scope = next_scope;
     }
 
     /// Closes the innermost region.
@@ -242,7 +259,13 @@ impl<'c> Calc<'c> {
         }
     }
 
-    fn shared(&self, name: &str, variant: &str, operands: &[Val<'c>], build: impl FnOnce(Builder<'c>) -> Val<'c>) -> Val<'c> {
+    fn shared(
+        &self,
+        name: &str,
+        variant: &str,
+        operands: &[Val<'c>],
+        build: impl FnOnce(Builder<'c>) -> Val<'c>,
+    ) -> Val<'c> {
         let Some(memo) = &self.memo else { return build(self.b) };
         let key = (name.to_string(), variant.to_string(), operands.iter().map(|v| address(*v)).collect::<Vec<_>>());
         if let Some(found) = memo.borrow().emitted.get(&key) {
@@ -257,7 +280,13 @@ impl<'c> Calc<'c> {
     }
 
     /// An operation with one result, shared on the host.
-    pub fn emit(&self, name: &str, operands: &[Val<'c>], ty: Type<'c>, attributes: &[(&str, Attribute<'c>)]) -> Val<'c> {
+    pub fn emit(
+        &self,
+        name: &str,
+        operands: &[Val<'c>],
+        ty: Type<'c>,
+        attributes: &[(&str, Attribute<'c>)],
+    ) -> Val<'c> {
         let variant = attributes.iter().map(|(k, v)| format!("{k}={v};")).collect::<String>() + &ty.to_string();
         self.shared(name, &variant, operands, |b| b.op1(name, operands, ty, attributes))
     }
@@ -317,7 +346,13 @@ impl<'c> Calc<'c> {
         Scalar::Float(round_to(self.dtype, value))
     }
 
-    fn known(&self, a: Scalar<'c>, b: Scalar<'c>, ints: impl Fn(i64, i64) -> Option<i64>, floats: impl Fn(f64, f64) -> f64) -> Option<Scalar<'c>> {
+    fn known(
+        &self,
+        a: Scalar<'c>,
+        b: Scalar<'c>,
+        ints: impl Fn(i64, i64) -> Option<i64>,
+        floats: impl Fn(f64, f64) -> f64,
+    ) -> Option<Scalar<'c>> {
         if self.kind() == Kind::Float {
             return Some(self.round(floats(a.float()?, b.float()?)));
         }
@@ -506,7 +541,13 @@ impl<'c> Calc<'c> {
             Some(if first == least { a } else { b })
         };
         let floats = |a: f64, b: f64| {
-            if a.is_nan() || b.is_nan() { f64::NAN } else if least { a.min(b) } else { a.max(b) }
+            if a.is_nan() || b.is_nan() {
+                f64::NAN
+            } else if least {
+                a.min(b)
+            } else {
+                a.max(b)
+            }
         };
         if let Some(v) = self.known(a, b, ints, floats) {
             return v;
@@ -533,7 +574,10 @@ impl<'c> Calc<'c> {
     /// A comparison: "eq", "ne", "lt", "le", "gt", "ge"; a NaN is only not equal.
     pub fn cmp(&self, predicate: &str, a: Scalar<'c>, b: Scalar<'c>) -> Scalar<'c> {
         let known = match self.kind() {
-            Kind::Float => a.float().zip(b.float()).and_then(|(a, b)| a.partial_cmp(&b).map_or(Some(predicate == "ne"), |o| holds(predicate, o))),
+            Kind::Float => a
+                .float()
+                .zip(b.float())
+                .and_then(|(a, b)| a.partial_cmp(&b).map_or(Some(predicate == "ne"), |o| holds(predicate, o))),
             Kind::Unsigned => a.int().zip(b.int()).and_then(|(a, b)| holds(predicate, (a as u64).cmp(&(b as u64)))),
             _ => a.int().zip(b.int()).and_then(|(a, b)| holds(predicate, a.cmp(&b))),
         };

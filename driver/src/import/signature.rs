@@ -62,13 +62,19 @@ pub fn import_model<'c>(context: &'c MlirContext, model: &Model, options: &Impor
     };
     let mut returned = Vec::new();
     for (value, info) in results.iter().zip(&model.graph.outputs) {
-        let tensor = state.tensor(value).map_err(|_| ImportError::Model(format!("output `{}` is {}, which is not supported", info.name, value.dtype)))?;
+        let tensor = state.tensor(value).map_err(|_| {
+            ImportError::Model(format!("output `{}` is {}, which is not supported", info.name, value.dtype))
+        })?;
         returned.push(tensor);
     }
     state.b.op("func.return", &returned, &[], &[], vec![]);
     let argument_attributes = inputs.iter().map(|i| input_attributes(outer, i, model)).collect::<Vec<_>>();
-    let result_attributes =
-        model.graph.outputs.iter().map(|o| dictionary(outer, &[("ait.name", outer.str_attr(&o.name))])).collect::<Vec<_>>();
+    let result_attributes = model
+        .graph
+        .outputs
+        .iter()
+        .map(|o| dictionary(outer, &[("ait.name", outer.str_attr(&o.name))]))
+        .collect::<Vec<_>>();
     let argument_types: Vec<_> = arguments.iter().map(|a| a.0).collect();
     let result_types: Vec<_> = results.iter().map(|v| v.ty(outer)).collect();
     let function = FunctionType::new(context, &argument_types, &result_types);
@@ -115,7 +121,9 @@ fn bind_inputs<'c>(state: &mut Context<'c>, inputs: &[Input<'_>], entry: Blk<'c>
     for (i, (input, argument)) in inputs.iter().zip(arguments).enumerate() {
         let dims = input.dims.iter().enumerate().map(|(d, dim)| match dim {
             OnnxDim::Static(n) => Scalar::Int(*n),
-            OnnxDim::Symbol(name) => Scalar::Dyn(symbols.entry(name.clone()).or_insert_with(|| (state.b.dim(argument, d), i, d)).0),
+            OnnxDim::Symbol(name) => {
+                Scalar::Dyn(symbols.entry(name.clone()).or_insert_with(|| (state.b.dim(argument, d), i, d)).0)
+            }
             OnnxDim::Unknown => Scalar::Dyn(state.b.dim(argument, d)),
         });
         let dims: Vec<_> = dims.collect();
@@ -179,7 +187,13 @@ pub(crate) fn runtime_dtype(name: &str, dtype: aitmlir_onnx::model::DType) -> Re
 fn dynamic_dim(fact: Option<&DimFact>) -> info::DynamicDim {
     match fact {
         None => info::DynamicDim::default(),
-        Some(f) => info::DynamicDim { name: Some(f.symbol.clone()), min: f.min, max: f.max, multiple: f.multiple, ..Default::default() },
+        Some(f) => info::DynamicDim {
+            name: Some(f.symbol.clone()),
+            min: f.min,
+            max: f.max,
+            multiple: f.multiple,
+            ..Default::default()
+        },
     }
 }
 
@@ -189,13 +203,23 @@ fn input_info(input: &Input<'_>, model: &Model) -> Result<info::TensorInfo> {
         OnnxDim::Symbol(s) => info::Dim::Dynamic(dynamic_dim(model.dim(s))),
         OnnxDim::Unknown => info::Dim::Dynamic(info::DynamicDim::default()),
     });
-    Ok(info::TensorInfo { name: input.name.to_string(), dtype: runtime_dtype(input.name, input.dtype)?, dims: dims.collect() })
+    Ok(info::TensorInfo {
+        name: input.name.to_string(),
+        dtype: runtime_dtype(input.name, input.dtype)?,
+        dims: dims.collect(),
+    })
 }
 
 /// Where each dim symbol is read: its value, the input, the dimension.
 type Symbols<'c> = HashMap<String, (Val<'c>, usize, usize)>;
 
-fn output_info<'c>(state: &Context<'c>, name: &str, value: &Value<'c>, symbols: &Symbols<'c>, model: &Model) -> Result<info::TensorInfo> {
+fn output_info<'c>(
+    state: &Context<'c>,
+    name: &str,
+    value: &Value<'c>,
+    symbols: &Symbols<'c>,
+    model: &Model,
+) -> Result<info::TensorInfo> {
     let dims = value.dims.iter().map(|d| match d {
         Scalar::Dyn(v) => {
             let found = symbols.iter().find(|(_, (s, _, _))| s == v);

@@ -42,7 +42,13 @@ impl<'c> Deref for Value<'c> {
 impl<'c> Value<'c> {
     /// A tensor that an operation gave, in the region `scope`.
     pub fn of_tensor(dtype: DType, dims: Vec<Dim<'c>>, scope: usize, tensor: Val<'c>) -> Self {
-        Value(Rc::new(TensorValue { dtype, dims, elements: None, constant: None, tensors: RefCell::new(vec![(scope, tensor)]) }))
+        Value(Rc::new(TensorValue {
+            dtype,
+            dims,
+            elements: None,
+            constant: None,
+            tensors: RefCell::new(vec![(scope, tensor)]),
+        }))
     }
 
     /// A tensor whose elements are scalars. `elements` has as many as `dims`, which are static.
@@ -146,7 +152,9 @@ fn known_elements<'c>(tensor: &Tensor) -> Option<Vec<Scalar<'c>>> {
             Some(bytes.as_chunks::<8>().0.iter().map(|c| Scalar::Int(i64::from_le_bytes(*c))).collect())
         }
         dtype if dtype.is_integral() => Some(tensor.to_i64s().ok()?.into_iter().map(Scalar::Int).collect()),
-        DType::F32 | DType::F64 | DType::F16 | DType::BF16 => Some(tensor.to_f64s().ok()?.into_iter().map(Scalar::Float).collect()),
+        DType::F32 | DType::F64 | DType::F16 | DType::BF16 => {
+            Some(tensor.to_f64s().ok()?.into_iter().map(Scalar::Float).collect())
+        }
         _ => None,
     }
 }

@@ -12,7 +12,13 @@ use crate::import::{
 
 impl<'c> Context<'c> {
     /// Reduces over `axes`.
-    pub fn reduce(&mut self, kind: ReduceKind, value: &Value<'c>, axes: &[usize], keepdims: bool) -> OpResult<Value<'c>> {
+    pub fn reduce(
+        &mut self,
+        kind: ReduceKind,
+        value: &Value<'c>,
+        axes: &[usize],
+        keepdims: bool,
+    ) -> OpResult<Value<'c>> {
         if let Some(folded) = self.fold_reduce(kind, value, axes, keepdims) {
             return Ok(folded);
         }
@@ -27,7 +33,13 @@ impl<'c> Context<'c> {
     }
 
     /// All elements of a small tracked integer tensor reduced to one.
-    fn fold_reduce(&mut self, kind: ReduceKind, value: &Value<'c>, axes: &[usize], keepdims: bool) -> Option<Value<'c>> {
+    fn fold_reduce(
+        &mut self,
+        kind: ReduceKind,
+        value: &Value<'c>,
+        axes: &[usize],
+        keepdims: bool,
+    ) -> Option<Value<'c>> {
         let elements = value.scalars()?;
         let (first, rest) = elements.split_first()?;
         if value.is_weight() || value.rank() != 1 || axes.len() != 1 {
@@ -48,7 +60,14 @@ impl<'c> Context<'c> {
     }
 
     /// alpha * A B with broadcast batch dimensions; both have rank 2 or more.
-    pub fn gemm(&mut self, a: &Value<'c>, b: &Value<'c>, layouts: (MatrixLayout, MatrixLayout), alpha: f64, out: DType) -> OpResult<Value<'c>> {
+    pub fn gemm(
+        &mut self,
+        a: &Value<'c>,
+        b: &Value<'c>,
+        layouts: (MatrixLayout, MatrixLayout),
+        alpha: f64,
+        out: DType,
+    ) -> OpResult<Value<'c>> {
         let (ra, rb) = (a.rank(), b.rank());
         let (m, k1) = match layouts.0 {
             MatrixLayout::Row => (a.dims[ra - 2], a.dims[ra - 1]),

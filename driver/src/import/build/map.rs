@@ -46,7 +46,13 @@ impl<'c> Context<'c> {
         let lists: Vec<&[Scalar<'c>]> = inputs.iter().map(|v| v.scalars()).collect::<Option<_>>()?;
         let known = lists.iter().all(|l| l.iter().all(|s| s.is_known()));
         let floats = kind_of(out) == Some(Kind::Float) || inputs.iter().any(|v| kind_of(v.dtype) == Some(Kind::Float));
-        let limit = if !known { HOST } else if floats { FLOATS } else { TRACKED };
+        let limit = if !known {
+            HOST
+        } else if floats {
+            FLOATS
+        } else {
+            TRACKED
+        };
         if n > limit || lists.iter().any(|l| l.is_empty()) || (floats && inputs.iter().any(|v| v.is_weight())) {
             return None;
         }
@@ -77,7 +83,8 @@ impl<'c> Context<'c> {
         let first = inputs.first().map_or(out, |v| v.dtype);
         // Single known numbers become literals of the region.
         let literals: Vec<Option<Scalar<'c>>> = inputs.iter().map(|v| literal(v)).collect();
-        let inputs: Vec<&Value<'c>> = inputs.iter().zip(&literals).filter(|(_, l)| l.is_none()).map(|(v, _)| *v).collect();
+        let inputs: Vec<&Value<'c>> =
+            inputs.iter().zip(&literals).filter(|(_, l)| l.is_none()).map(|(v, _)| *v).collect();
         let mut operands = Vec::with_capacity(inputs.len());
         for input in &inputs {
             operands.push(self.tensor(input)?);
@@ -87,14 +94,16 @@ impl<'c> Context<'c> {
         let region = self.b.region(&arguments, |b, args| {
             let calc = Calc::in_region(b, first);
             let mut widened = inputs.iter().zip(args).map(|(v, a)| Scalar::Dyn(widen(&calc.of(v.dtype), *a)));
-            let widened: Vec<_> = literals.iter().map(|l| l.or_else(|| widened.next()).unwrap_or(Scalar::Int(0))).collect();
+            let widened: Vec<_> =
+                literals.iter().map(|l| l.or_else(|| widened.next()).unwrap_or(Scalar::Int(0))).collect();
             let index = |dim: usize| {
                 let v = b.op1("ait.index", &[], b.context().index_type(), &[("dim", b.i64_attr(dim as i64))]);
                 Scalar::Dyn(b.index_cast(v, b.context().int_type(64)))
             };
             let result = f(&calc, &widened, &index);
             let result = calc.of(out).val(result);
-            let result = if result.r#type() == element { result } else { b.op1("arith.truncf", &[result], element, &[]) };
+            let result =
+                if result.r#type() == element { result } else { b.op1("arith.truncf", &[result], element, &[]) };
             b.op("ait.yield", &[result], &[], &[], vec![]);
         });
         let stated = if self.is_implied(&inputs, &dims) { vec![] } else { self.dynamic(&dims) };
@@ -183,7 +192,9 @@ pub fn cast_scalar<'c>(calc: &Calc<'c>, scalar: Scalar<'c>, to: DType) -> Scalar
     }
     let ty = target.ty();
     let b = calc.b;
-    let int = |v: Val<'c>| if v.r#type().is_index_type() { calc.emit("arith.index_cast", &[v], b.context().int_type(64), &[]) } else { v };
+    let int = |v: Val<'c>| {
+        if v.r#type().is_index_type() { calc.emit("arith.index_cast", &[v], b.context().int_type(64), &[]) } else { v }
+    };
     Scalar::Dyn(match (from, target.kind()) {
         (Kind::Float, Kind::Float) => match value.r#type().bits().cmp(&ty.bits()) {
             std::cmp::Ordering::Less => calc.emit("arith.extf", &[value], ty, &[]),

@@ -49,7 +49,13 @@ impl<'c> Context<'c> {
 
     /// A dim that two values share: the static one where one is.
     pub fn same_dim(&self, a: Dim<'c>, b: Dim<'c>) -> Dim<'c> {
-        if a.int().is_some() { a } else if b.int().is_some() { b } else { a }
+        if a.int().is_some() {
+            a
+        } else if b.int().is_some() {
+            b
+        } else {
+            a
+        }
     }
 
     /// The broadcast of shapes, NumPy's rule. An error where static dims do not fit.

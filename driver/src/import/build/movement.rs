@@ -34,7 +34,9 @@ impl<'c> Context<'c> {
                 return unsupported(format!("a reshape of {from} elements to {to}"));
             }
         }
-        if let (Some(elements), Some(shape)) = (value.scalars(), dims.iter().map(|d| d.int()).collect::<Option<Vec<_>>>()) {
+        if let (Some(elements), Some(shape)) =
+            (value.scalars(), dims.iter().map(|d| d.int()).collect::<Option<Vec<_>>>())
+        {
             if !value.is_weight() {
                 return Ok(self.constant(value.dtype, &shape, elements.to_vec()));
             }
@@ -90,7 +92,13 @@ impl<'c> Context<'c> {
     }
 
     /// A regular sub-tensor; the caller has clamped.
-    pub fn slice(&mut self, value: &Value<'c>, offsets: &[Scalar<'c>], sizes: &[Dim<'c>], strides: &[Scalar<'c>]) -> OpResult<Value<'c>> {
+    pub fn slice(
+        &mut self,
+        value: &Value<'c>,
+        offsets: &[Scalar<'c>],
+        sizes: &[Dim<'c>],
+        strides: &[Scalar<'c>],
+    ) -> OpResult<Value<'c>> {
         let whole = |i: usize| offsets[i].int() == Some(0) && strides[i].int() == Some(1) && sizes[i] == value.dims[i];
         if (0..value.rank()).all(whole) {
             return Ok(value.clone());
@@ -113,7 +121,13 @@ impl<'c> Context<'c> {
     }
 
     /// `size` entries of one axis from `offset` on.
-    pub fn slice_axis(&mut self, value: &Value<'c>, axis: usize, offset: Scalar<'c>, size: Dim<'c>) -> OpResult<Value<'c>> {
+    pub fn slice_axis(
+        &mut self,
+        value: &Value<'c>,
+        axis: usize,
+        offset: Scalar<'c>,
+        size: Dim<'c>,
+    ) -> OpResult<Value<'c>> {
         let mut offsets = vec![Scalar::Int(0); value.rank()];
         let mut sizes = value.dims.clone();
         (offsets[axis], sizes[axis]) = (offset, size);
@@ -227,7 +241,14 @@ impl<'c> Context<'c> {
     }
 
     /// Grows or shrinks each dimension at both ends.
-    pub fn pad(&mut self, mode: PadMode, value: &Value<'c>, low: &[Scalar<'c>], high: &[Scalar<'c>], with: Option<&Value<'c>>) -> OpResult<Value<'c>> {
+    pub fn pad(
+        &mut self,
+        mode: PadMode,
+        value: &Value<'c>,
+        low: &[Scalar<'c>],
+        high: &[Scalar<'c>],
+        with: Option<&Value<'c>>,
+    ) -> OpResult<Value<'c>> {
         if low.iter().chain(high).all(|p| p.int() == Some(0)) {
             return Ok(value.clone());
         }

@@ -12,11 +12,8 @@ use crate::import::{
     value::{Dim, Value, type_of},
 };
 
-pub(super) const ROWS: &[Operator] = &[
-    op("Conv", 22, conv),
-    op("ConvTranspose", 22, conv_transpose),
-    op("DeformConv", 22, deform_conv),
-];
+pub(super) const ROWS: &[Operator] =
+    &[op("Conv", 22, conv), op("ConvTranspose", 22, conv_transpose), op("DeformConv", 22, deform_conv)];
 
 fn filter_kernel<'c>(n: &NodeContext<'_, 'c>, w: &Value<'c>) -> OpResult<Vec<i64>> {
     let kernel: Option<Vec<i64>> = w.dims.get(2..).unwrap_or(&[]).iter().map(|d| d.int()).collect();
@@ -39,7 +36,12 @@ fn add_bias<'c>(n: &NodeContext<'_, 'c>, bias: Val<'c>, out: DType) -> Region<'c
     })
 }
 
-fn bias_extra<'c>(n: &mut NodeContext<'_, 'c>, bias: Option<Value<'c>>, rank: usize, out: DType) -> OpResult<(Vec<Val<'c>>, Region<'c>)> {
+fn bias_extra<'c>(
+    n: &mut NodeContext<'_, 'c>,
+    bias: Option<Value<'c>>,
+    rank: usize,
+    out: DType,
+) -> OpResult<(Vec<Val<'c>>, Region<'c>)> {
     let Some(bias) = bias else { return Ok((vec![], Region::new())) };
     let mut dims = vec![bias.dims[0]];
     dims.resize(rank - 1, Scalar::Int(1));
@@ -50,7 +52,12 @@ fn bias_extra<'c>(n: &mut NodeContext<'_, 'c>, bias: Option<Value<'c>>, rank: us
 }
 
 /// An `ait.conv` of any accumulating type.
-pub fn convolve<'c>(n: &mut NodeContext<'_, 'c>, x: &Value<'c>, w: &Value<'c>, bias: Option<Value<'c>>) -> OpResult<Value<'c>> {
+pub fn convolve<'c>(
+    n: &mut NodeContext<'_, 'c>,
+    x: &Value<'c>,
+    w: &Value<'c>,
+    bias: Option<Value<'c>>,
+) -> OpResult<Value<'c>> {
     let kernel = filter_kernel(n, w)?;
     let mut windows = Windows::read(n, x, Some(kernel))?;
     let groups = n.int("group", 1)?;
@@ -108,7 +115,9 @@ fn transposed_pads<'c>(n: &NodeContext<'_, 'c>, x: &Value<'c>, windows: &Windows
         let (stride, span) = (windows.strides[i], windows.span(i));
         let total = match (&wanted, auto.as_str()) {
             (Some(shape), _) => {
-                let Some(size) = x.dims[i + 2].int() else { return unsupported("an output_shape with a run-time input size") };
+                let Some(size) = x.dims[i + 2].int() else {
+                    return unsupported("an output_shape with a run-time input size");
+                };
                 let Some(shape) = shape.get(i) else { return Err(n.wrong("attribute `output_shape` is too short")) };
                 stride * (size - 1) + out.output_padding[i] + span - shape
             }
@@ -126,7 +135,8 @@ fn transposed_pads<'c>(n: &NodeContext<'_, 'c>, x: &Value<'c>, windows: &Windows
         }
         let total = total.max(0);
         let small = total / 2;
-        let (begin, end) = if auto == "SAME_UPPER" || auto == "NOTSET" { (small, total - small) } else { (total - small, small) };
+        let (begin, end) =
+            if auto == "SAME_UPPER" || auto == "NOTSET" { (small, total - small) } else { (total - small, small) };
         out.begins.push(begin);
         out.ends.push(end);
     }
@@ -189,5 +199,11 @@ fn deform_conv<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
     ];
     let dims = vec![x.dims[0], w.dims[0], offset.dims[2], offset.dims[3]];
     let operands = [n.tensor(&x)?, n.tensor(&w)?, n.tensor(&offset)?];
-    one(n.emit("ait.deform_conv", &[&[operands[0]], &[operands[1]], &[operands[2]], &params], x.dtype, dims, &attributes))
+    one(n.emit(
+        "ait.deform_conv",
+        &[&[operands[0]], &[operands[1]], &[operands[2]], &params],
+        x.dtype,
+        dims,
+        &attributes,
+    ))
 }

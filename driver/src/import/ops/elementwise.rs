@@ -4,7 +4,7 @@ use aitmlir_onnx::model::DType;
 
 use super::{
     Operator,
-    functions::{hard_sigmoid, relu, sigmoid, softplus},
+    functions::{hard_sigmoid, sigmoid},
     op,
 };
 use crate::import::{
@@ -129,6 +129,17 @@ fn swiglu<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
     })?)
 }
 
+/// The unsigned type of the same width.
+fn unsigned(dtype: DType) -> DType {
+    match dtype {
+        DType::I8 => DType::U8,
+        DType::I16 => DType::U16,
+        DType::I32 => DType::U32,
+        DType::I64 => DType::U64,
+        other => other,
+    }
+}
+
 fn bit_shift<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
     let (a, b) = (n.input(0)?, n.input(1)?);
     let right = n.string("direction", "")? == "RIGHT";
@@ -139,11 +150,12 @@ fn bit_shift<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
             (true, true) => "arith.shrsi",
             (true, false) => "arith.shrui",
         };
-        // A shift by the width or more is undefined in arith; ONNX Runtime gives 0.
-        let inside = c.of(DType::U64).cmp("lt", args[1], c.lit(width));
+        // A shift by the width or more, or a negative one, is undefined in arith: it shifts everything out.
+        let inside = c.of(unsigned(c.dtype)).cmp("lt", args[1], c.lit(width));
         let amount = c.select(inside, args[1], c.lit(0.0));
         let shifted = Scalar::Dyn(c.emit(name, &[c.val(args[0]), c.val(amount)], c.ty(), &[]));
-        c.select(inside, shifted, c.lit(0.0))
+        let negative = if right && signed { c.cmp("lt", args[0], c.lit(0.0)) } else { Scalar::Int(0) };
+        c.select(inside, shifted, c.select(negative, c.lit(-1.0), c.lit(0.0)))
     })?)
 }
 
@@ -187,7 +199,9 @@ fn clip<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
     let x = n.input(0)?;
     let low = bound(n, "min", 1, x.dtype)?;
     let high = bound(n, "max", 2, x.dtype)?;
-    let known = |v: &Option<Value<'c>>| v.as_ref().and_then(|v| v.scalars()).and_then(|s| s.first()).copied().filter(|s| s.is_known());
+    let known = |v: &Option<Value<'c>>| {
+        v.as_ref().and_then(|v| v.scalars()).and_then(|s| s.first()).copied().filter(|s| s.is_known())
+    };
     let (known_low, known_high) = (known(&low), known(&high));
     let mut inputs = vec![&x];
     inputs.extend(low.as_ref().filter(|_| known_low.is_none()));
@@ -308,17 +322,6 @@ fn dropout<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
         c.select(args[1], c.div(args[0], keep), c.lit(0.0))
     })?;
     many(vec![out, mask])
-}
-
-/// The activations that recurrent and fused operators name.
-pub fn named<'c>(name: &str, c: &Calc<'c>, x: Scalar<'c>) -> Option<Scalar<'c>> {
-    Some(match name {
-        "Relu" => relu(c, x),
-        "Sigmoid" => sigmoid(c, x),
-        "Softplus" => softplus(c, x),
-        "Tanh" => c.math("tanh", x),
-        _ => return None,
-    })
 }
 
 /// An axis attribute that is also allowed to be the rank (Flatten).

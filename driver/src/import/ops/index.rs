@@ -48,7 +48,10 @@ fn gather_nd<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
     };
     let Some(depth) = last.int() else { return unsupported("indices whose last dimension is not known") };
     if batch + depth as usize > x.rank() {
-        return Err(n.wrong(format!("indices of {depth} numbers behind {batch} batch dimensions for a tensor of rank {}", x.rank())));
+        return Err(n.wrong(format!(
+            "indices of {depth} numbers behind {batch} batch dimensions for a tensor of rank {}",
+            x.rank()
+        )));
     }
     let dims = outer.iter().chain(&x.dims[batch + depth as usize..]).copied().collect();
     one(n.gather_op(GatherKind::Nd, &x, &indices, 0, batch, dims)?)
@@ -82,7 +85,9 @@ fn reduction(n: &NodeContext<'_, '_>) -> OpResult<ScatterReduction> {
         "mul" => ScatterReduction::Mul,
         "max" => ScatterReduction::Max,
         "min" => ScatterReduction::Min,
-        other => return Err(n.wrong(format!("attribute `reduction` is `{other}`, expected none, add, mul, max or min"))),
+        other => {
+            return Err(n.wrong(format!("attribute `reduction` is `{other}`, expected none, add, mul, max or min")));
+        }
     })
 }
 
@@ -103,9 +108,19 @@ fn scatter_nd<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
 }
 
 /// Single elements of a tracked vector replaced: shape arithmetic of exporters.
-fn fold_scatter<'c>(n: &NodeContext<'_, 'c>, x: &Value<'c>, indices: &Value<'c>, updates: &Value<'c>) -> Option<Value<'c>> {
+fn fold_scatter<'c>(
+    n: &NodeContext<'_, 'c>,
+    x: &Value<'c>,
+    indices: &Value<'c>,
+    updates: &Value<'c>,
+) -> Option<Value<'c>> {
     let (data, places, new) = (x.scalars()?, indices.ints()?, updates.scalars()?);
-    if x.rank() != 1 || x.is_weight() || places.len() != new.len() || indices.dims.last()?.int()? != 1 || n.node.has("reduction") {
+    if x.rank() != 1
+        || x.is_weight()
+        || places.len() != new.len()
+        || indices.dims.last()?.int()? != 1
+        || n.node.has("reduction")
+    {
         return None;
     }
     let mut data = data.to_vec();
@@ -164,7 +179,8 @@ pub fn prefix<'c>(n: &mut NodeContext<'_, 'c>, all: &Value<'c>, count: &Value<'c
 fn non_zero<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
     let x = n.input(0)?;
     if let (Some(elements), 1) = (x.ints(), x.rank()) {
-        let places: Vec<_> = (0..elements.len() as i64).filter(|i| elements[*i as usize] != 0).map(Scalar::Int).collect();
+        let places: Vec<_> =
+            (0..elements.len() as i64).filter(|i| elements[*i as usize] != 0).map(Scalar::Int).collect();
         return one(n.constant(DType::I64, &[1, places.len() as i64], places));
     }
     let rows = non_zero_rows(n, &x)?;

@@ -17,7 +17,13 @@ pub(super) const ROWS: &[Operator] = &[
 ];
 
 /// The product of operands of any rank from 1 on, NumPy's rule.
-pub fn product<'c>(n: &mut NodeContext<'_, 'c>, a: &Value<'c>, b: &Value<'c>, layouts: (MatrixLayout, MatrixLayout), alpha: f64) -> OpResult<Value<'c>> {
+pub fn product<'c>(
+    n: &mut NodeContext<'_, 'c>,
+    a: &Value<'c>,
+    b: &Value<'c>,
+    layouts: (MatrixLayout, MatrixLayout),
+    alpha: f64,
+) -> OpResult<Value<'c>> {
     if a.rank() == 0 || b.rank() == 0 {
         return Err(n.wrong("an operand of a matrix product has rank 0"));
     }
@@ -26,7 +32,8 @@ pub fn product<'c>(n: &mut NodeContext<'_, 'c>, a: &Value<'c>, b: &Value<'c>, la
     let right = if column { n.reshape(b, vec![b.dims[0], Scalar::Int(1)])? } else { b.clone() };
     let out = n.gemm(&left, &right, layouts, alpha, a.dtype)?;
     let rank = out.rank();
-    let drop: Vec<usize> = [(row, rank - 2), (column, rank - 1)].into_iter().filter(|(d, _)| *d).map(|(_, i)| i).collect();
+    let drop: Vec<usize> =
+        [(row, rank - 2), (column, rank - 1)].into_iter().filter(|(d, _)| *d).map(|(_, i)| i).collect();
     n.squeeze(&out, &drop)
 }
 

@@ -1,13 +1,19 @@
 //! The operators: one file a family, each a table of rows.
 
+mod attention;
+mod control;
 mod conv;
 mod elementwise;
 mod functions;
 mod index;
+mod loops;
+mod loss;
 mod matmul;
 mod norm;
 mod pool;
 mod reduce;
+mod resize;
+mod rnn;
 mod shape;
 mod structure;
 mod window;
@@ -37,14 +43,19 @@ const fn op(name: &'static str, newest: i64, import: Import) -> Operator {
 
 /// All families.
 const FAMILIES: &[&[Operator]] = &[
+    attention::ROWS,
+    control::ROWS,
     conv::ROWS,
     elementwise::ROWS,
     functions::ROWS,
     index::ROWS,
+    loss::ROWS,
     matmul::ROWS,
     norm::ROWS,
     pool::ROWS,
     reduce::ROWS,
+    resize::ROWS,
+    rnn::ROWS,
     shape::ROWS,
     structure::ROWS,
 ];

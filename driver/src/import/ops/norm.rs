@@ -51,7 +51,9 @@ fn batch<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
     let squares = n.elementwise(&[&centred], x.dtype, |c, a| c.mul(a[0], a[0]))?;
     let spread = n.reduce(ReduceKind::Mean, &squares, &axes, false)?;
     let mut blend = |old: &Value<'c>, new: &Value<'c>| {
-        n.elementwise(&[old, new], old.dtype, |c, a| c.add(c.mul(a[0], c.lit(momentum)), c.mul(a[1], c.lit(1.0 - momentum))))
+        n.elementwise(&[old, new], old.dtype, |c, a| {
+            c.add(c.mul(a[0], c.lit(momentum)), c.mul(a[1], c.lit(1.0 - momentum)))
+        })
     };
     let (mean, variance) = (blend(&mean, &now)?, blend(&variance, &spread)?);
     let y = affine(n, &x, [&scale, &bias, &now, &spread], epsilon)?;
@@ -59,7 +61,12 @@ fn batch<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
 }
 
 /// x * a + c with a and c computed from the per-channel vectors alone, which folds where these are constant.
-fn affine<'c>(n: &mut NodeContext<'_, 'c>, x: &Value<'c>, [scale, bias, mean, variance]: [&Value<'c>; 4], epsilon: f64) -> OpResult<Value<'c>> {
+fn affine<'c>(
+    n: &mut NodeContext<'_, 'c>,
+    x: &Value<'c>,
+    [scale, bias, mean, variance]: [&Value<'c>; 4],
+    epsilon: f64,
+) -> OpResult<Value<'c>> {
     let wide = if variance.dtype.bits() > scale.dtype.bits() { variance.dtype } else { scale.dtype };
     let a = n.elementwise(&[scale, variance], wide, |c, v| {
         let k = c.of(wide);
@@ -133,7 +140,8 @@ fn layer<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
     let centred = n.elementwise(&[&x, &mean], wide, |c, a| c.sub(a[0], a[1]))?;
     let squares = n.elementwise(&[&centred], wide, |c, a| c.mul(a[0], a[0]))?;
     let variance = n.reduce(ReduceKind::Mean, &squares, &axes, true)?;
-    let inverse = n.elementwise(&[&variance], wide, |c, a| c.div(c.lit(1.0), c.math("sqrt", c.add(a[0], c.lit(epsilon)))))?;
+    let inverse =
+        n.elementwise(&[&variance], wide, |c, a| c.div(c.lit(1.0), c.math("sqrt", c.add(a[0], c.lit(epsilon)))))?;
     many(vec![y, mean, inverse])
 }
 

@@ -52,7 +52,9 @@ fn pool<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
         ("pads", b.i64s_attr(&windows.static_pads().unwrap_or_default())),
         ("dilations", b.i64s_attr(&windows.dilations)),
     ];
-    for (name, set) in [("ceil", windows.ceil), ("count_include_pad", include), ("storage_order", n.flag("storage_order", false)?)] {
+    for (name, set) in
+        [("ceil", windows.ceil), ("count_include_pad", include), ("storage_order", n.flag("storage_order", false)?)]
+    {
         if set {
             attributes.push((name, b.unit_attr()));
         }
@@ -83,7 +85,8 @@ fn global<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
             1 => ReduceKind::L1,
             2 => ReduceKind::L2,
             p => {
-                let powers = n.elementwise(&[&x], x.dtype, |c, args| c.math2("powf", c.abs(args[0]), c.lit(p as f64)))?;
+                let powers =
+                    n.elementwise(&[&x], x.dtype, |c, args| c.math2("powf", c.abs(args[0]), c.lit(p as f64)))?;
                 let sum = n.reduce(ReduceKind::Sum, &powers, &axes, true)?;
                 return one(n.elementwise(&[&sum], x.dtype, |c, args| c.math2("powf", args[0], c.lit(1.0 / p as f64)))?);
             }

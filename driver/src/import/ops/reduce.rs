@@ -59,7 +59,12 @@ fn reduce<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
     one(n.cast(&out, input.dtype)?)
 }
 
-fn reduce_value<'c>(n: &mut NodeContext<'_, 'c>, kind: ReduceKind, x: &Value<'c>, keepdims: bool) -> OpResult<Value<'c>> {
+fn reduce_value<'c>(
+    n: &mut NodeContext<'_, 'c>,
+    kind: ReduceKind,
+    x: &Value<'c>,
+    keepdims: bool,
+) -> OpResult<Value<'c>> {
     let axes = match n.ints("axes")? {
         Some(list) => Some(list.into_iter().map(Scalar::Int).collect()),
         None => n.list(1)?,
@@ -98,7 +103,8 @@ pub fn marked<'c>(n: &NodeContext<'_, 'c>, axes: &[Scalar<'c>], rank: usize) -> 
     (0..rank as i64)
         .map(|i| {
             axes.iter().fold(Scalar::Int(0), |found, axis| {
-                let hit = bools.or(index.cmp("eq", *axis, Scalar::Int(i)), index.cmp("eq", *axis, Scalar::Int(i - rank as i64)));
+                let hit = bools
+                    .or(index.cmp("eq", *axis, Scalar::Int(i)), index.cmp("eq", *axis, Scalar::Int(i - rank as i64)));
                 if found == Scalar::Int(0) { hit } else { bools.or(found, hit) }
             })
         })
@@ -123,7 +129,14 @@ pub fn unmarked<'c>(n: &NodeContext<'_, 'c>, marks: &[Scalar<'c>], dims: &[Dim<'
 }
 
 /// An `ait.argreduce`.
-pub fn arg_extreme<'c>(n: &mut NodeContext<'_, 'c>, kind: ArgReduceKind, x: &Value<'c>, axis: usize, keepdims: bool, last: bool) -> OpResult<Value<'c>> {
+pub fn arg_extreme<'c>(
+    n: &mut NodeContext<'_, 'c>,
+    kind: ArgReduceKind,
+    x: &Value<'c>,
+    axis: usize,
+    keepdims: bool,
+    last: bool,
+) -> OpResult<Value<'c>> {
     let tensor = n.tensor(x)?;
     let mut attributes = vec![("kind", n.b.i32_attr(kind.code())), ("axis", n.b.i64_attr(axis as i64))];
     if keepdims {

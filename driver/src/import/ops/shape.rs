@@ -274,7 +274,11 @@ fn slice<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
 }
 
 /// NumPy's rule for one dimension: offset, size and step.
-fn window<'c>(n: &NodeContext<'_, 'c>, (start, end, step): Bounds<'c>, dim: Dim<'c>) -> (Scalar<'c>, Dim<'c>, Scalar<'c>) {
+fn window<'c>(
+    n: &NodeContext<'_, 'c>,
+    (start, end, step): Bounds<'c>,
+    dim: Dim<'c>,
+) -> (Scalar<'c>, Dim<'c>, Scalar<'c>) {
     let index = n.index();
     if start.int() == Some(0) && step.int() == Some(1) && end == dim {
         return (start, dim, step);

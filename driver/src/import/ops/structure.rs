@@ -87,7 +87,11 @@ fn range<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
         // The quotient rounded away from zero, without a sign to know: (l - s + d - sign d) / d.
         let sign = calc.select(calc.cmp("lt", d, Scalar::Int(0)), Scalar::Int(-1), Scalar::Int(1));
         let count = calc.div(calc.sub(calc.add(calc.sub(l, s), d), sign), d);
-        if d.int().is_some_and(|d| d > 0) && s.int() == Some(0) && calc.is_nonnegative(l) { l_over(&calc, l, d).unwrap_or(count) } else { count }
+        if d.int().is_some_and(|d| d > 0) && s.int() == Some(0) && calc.is_nonnegative(l) {
+            l_over(&calc, l, d).unwrap_or(count)
+        } else {
+            count
+        }
     };
     let index = n.index();
     let count = index.max(count, Scalar::Int(0));
@@ -111,7 +115,15 @@ fn l_over<'c>(calc: &crate::import::scalar::Calc<'c>, l: Scalar<'c>, d: Scalar<'
 }
 
 /// An `ait.random`: kind 0 is uniform in [low, high), kind 1 normal with mean `low` and deviation `high`.
-pub fn random<'c>(n: &mut NodeContext<'_, 'c>, kind: i32, low: f64, high: f64, seed: i64, dtype: DType, dims: Vec<Dim<'c>>) -> OpResult<Value<'c>> {
+pub fn random<'c>(
+    n: &mut NodeContext<'_, 'c>,
+    kind: i32,
+    low: f64,
+    high: f64,
+    seed: i64,
+    dtype: DType,
+    dims: Vec<Dim<'c>>,
+) -> OpResult<Value<'c>> {
     if !dtype.is_floating() {
         return unsupported(format!("random numbers of {dtype}"));
     }
@@ -131,7 +143,11 @@ fn seed(n: &mut NodeContext<'_, '_>) -> OpResult<i64> {
 
 fn random_op<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
     let normal = n.node.op.starts_with("RandomNormal");
-    let (low, high) = if normal { (n.float("mean", 0.0)?, n.float("scale", 1.0)?) } else { (n.float("low", 0.0)?, n.float("high", 1.0)?) };
+    let (low, high) = if normal {
+        (n.float("mean", 0.0)?, n.float("scale", 1.0)?)
+    } else {
+        (n.float("low", 0.0)?, n.float("high", 1.0)?)
+    };
     let (dims, like) = if n.node.op.ends_with("Like") {
         let x = n.input(0)?;
         (x.dims.clone(), x.dtype)

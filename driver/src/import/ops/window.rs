@@ -107,7 +107,8 @@ impl<'c> Windows<'c> {
         let padded = index.add(index.add(dim, self.begins[i]), self.ends[i]);
         let free = index.sub(padded, Scalar::Int(self.span(i)));
         let out = if self.ceil {
-            let count = index.add(index.floor_div(index.add(free, Scalar::Int(self.strides[i] - 1)), stride), Scalar::Int(1));
+            let count =
+                index.add(index.floor_div(index.add(free, Scalar::Int(self.strides[i] - 1)), stride), Scalar::Int(1));
             // A window that would start in the end padding is dropped.
             let last_start = index.mul(index.sub(count, Scalar::Int(1)), stride);
             let outside = index.cmp("ge", last_start, index.add(dim, self.begins[i]));
@@ -125,7 +126,12 @@ impl<'c> Windows<'c> {
     }
 
     /// Pads the input by an operation of its own and leaves no padding to the window.
-    pub fn pad_first(&mut self, n: &mut NodeContext<'_, 'c>, x: &Value<'c>, with: Option<&Value<'c>>) -> OpResult<Value<'c>> {
+    pub fn pad_first(
+        &mut self,
+        n: &mut NodeContext<'_, 'c>,
+        x: &Value<'c>,
+        with: Option<&Value<'c>>,
+    ) -> OpResult<Value<'c>> {
         let outer = [Scalar::Int(0); 2];
         let low: Vec<_> = outer.iter().chain(&self.begins).copied().collect();
         let high: Vec<_> = outer.iter().chain(&self.ends).copied().collect();
