@@ -1,0 +1,4 @@
+//! Numbers: the small float formats, rounding and conversions.
+
+pub mod convert;
+pub mod minifloat;
