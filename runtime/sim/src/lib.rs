@@ -30,6 +30,9 @@
 //! # Ok::<(), ptx_sim::Error>(())
 //! ```
 
+// An access is who (warp, lane), where (instruction, address) and what; structs for each would only rename that.
+#![allow(clippy::too_many_arguments)]
+
 pub mod args;
 pub mod check;
 pub mod counters;
@@ -41,6 +44,8 @@ pub mod memory;
 pub mod numeric;
 pub mod program;
 pub mod report;
+pub mod setup;
+pub mod suite;
 pub mod syntax;
 pub mod tensor;
 

@@ -31,7 +31,8 @@ pub fn type_bytes(ty: &str) -> Option<u64> {
 }
 
 fn layout(v: &Variable) -> Result<(u64, u64)> {
-    let element = type_bytes(&v.ty).ok_or_else(|| Error::syntax(v.line, format!("`.{}` is not a type", v.ty)))?;
+    let element = type_bytes(&v.ty)
+        .ok_or_else(|| Error::syntax(v.line, format!("`.{}` is not a type", v.ty)))?;
     Ok((element * v.count, v.align.max(element).max(1)))
 }
 
@@ -48,7 +49,9 @@ impl Decoder<'_> {
                 continue;
             }
             next = next.next_multiple_of(align.max(256));
-            self.scope_mut().symbols.insert(v.name.clone(), Symbol::Global(next));
+            self.scope_mut()
+                .symbols
+                .insert(v.name.clone(), Symbol::Global(next));
             placed.push((v, next, bytes));
             next += bytes + 4096;
         }
@@ -68,7 +71,13 @@ impl Decoder<'_> {
                 Init::Number(n) => *n,
                 Init::Symbol(name, offset) => match self.symbol(name) {
                     Some(Symbol::Global(a) | Symbol::Shared(a)) => a.wrapping_add(*offset as u64),
-                    _ => return Err(Error::unsupported(v.line, format!("= {name}"), "its address is not known")),
+                    _ => {
+                        return Err(Error::unsupported(
+                            v.line,
+                            format!("= {name}"),
+                            "its address is not known",
+                        ));
+                    }
                 },
             };
             data.extend(value.to_le_bytes().iter().take(element));
@@ -83,8 +92,15 @@ impl Decoder<'_> {
         for v in &function.params {
             let (bytes, align) = layout(v)?;
             next = next.next_multiple_of(align);
-            self.scope_mut().symbols.insert(v.name.clone(), Symbol::Param(next));
-            params.push(Param { name: v.name.clone(), offset: next as u32, bytes: bytes as u32, ty: v.ty.clone() });
+            self.scope_mut()
+                .symbols
+                .insert(v.name.clone(), Symbol::Param(next));
+            params.push(Param {
+                name: v.name.clone(),
+                offset: next as u32,
+                bytes: bytes as u32,
+                ty: v.ty.clone(),
+            });
             next += bytes;
         }
         Ok((params, next as u32))
@@ -99,7 +115,12 @@ impl Decoder<'_> {
                 self.place_shared(v)?;
             }
         }
-        let dynamic: Vec<_> = self.module.variables.iter().filter(|v| v.space == "shared" && v.count == 0).collect();
+        let dynamic: Vec<_> = self
+            .module
+            .variables
+            .iter()
+            .filter(|v| v.space == "shared" && v.count == 0)
+            .collect();
         for v in dynamic {
             let align = layout(v)?.1.min(MOST_ALIGNED);
             let start = u64::from(self.shared_bytes).next_multiple_of(align.max(16));
@@ -117,7 +138,9 @@ impl Decoder<'_> {
         let (bytes, align) = layout(v)?;
         if bytes > 0 {
             let start = u64::from(self.shared_bytes).next_multiple_of(align);
-            self.scope_mut().symbols.insert(v.name.clone(), Symbol::Shared(start));
+            self.scope_mut()
+                .symbols
+                .insert(v.name.clone(), Symbol::Shared(start));
             self.shared_bytes = (start + bytes) as u32;
         }
         Ok(())
@@ -131,16 +154,26 @@ impl Decoder<'_> {
             "local" | "param" => {
                 let (bytes, align) = layout(v)?;
                 let start = u64::from(self.local_bytes).next_multiple_of(align);
-                self.scope_mut().symbols.insert(v.name.clone(), Symbol::Local(start));
+                self.scope_mut()
+                    .symbols
+                    .insert(v.name.clone(), Symbol::Local(start));
                 self.local_bytes = (start + bytes) as u32;
                 Ok(())
             }
-            space => Err(Error::unsupported(v.line, format!(".{space} {}", v.name), "inside a function it is")),
+            space => Err(Error::unsupported(
+                v.line,
+                format!(".{space} {}", v.name),
+                "inside a function it is",
+            )),
         }
     }
 
     /// Where a name leads.
     pub fn symbol(&self, name: &str) -> Option<Symbol> {
-        self.scopes.iter().rev().find_map(|s| s.symbols.get(name)).copied()
+        self.scopes
+            .iter()
+            .rev()
+            .find_map(|s| s.symbols.get(name))
+            .copied()
     }
 }

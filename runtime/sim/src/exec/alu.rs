@@ -22,70 +22,134 @@ pub struct Row {
 
 macro_rules! un {
     ($t:ty, |$a:ident| $e:expr) => {
-        Row { arity: 1, f: |a, _, _| from_fn(|i| { let $a = <$t as Lane>::get(a[i]); ($e).put() }) }
+        Row {
+            arity: 1,
+            f: |a, _, _| {
+                from_fn(|i| {
+                    let $a = <$t as Lane>::get(a[i]);
+                    ($e).put()
+                })
+            },
+        }
     };
 }
 macro_rules! bin {
     ($t:ty, |$a:ident, $b:ident| $e:expr) => {
-        Row { arity: 2, f: |a, b, _| from_fn(|i| { let ($a, $b) = (<$t as Lane>::get(a[i]), <$t as Lane>::get(b[i])); ($e).put() }) }
+        Row {
+            arity: 2,
+            f: |a, b, _| {
+                from_fn(|i| {
+                    let ($a, $b) = (<$t as Lane>::get(a[i]), <$t as Lane>::get(b[i]));
+                    ($e).put()
+                })
+            },
+        }
     };
 }
 macro_rules! tri {
     ($t:ty, |$a:ident, $b:ident, $c:ident| $e:expr) => {
-        Row { arity: 3, f: |a, b, c| from_fn(|i| {
-            let ($a, $b, $c) = (<$t as Lane>::get(a[i]), <$t as Lane>::get(b[i]), <$t as Lane>::get(c[i]));
-            ($e).put()
-        }) }
+        Row {
+            arity: 3,
+            f: |a, b, c| {
+                from_fn(|i| {
+                    let ($a, $b, $c) = (
+                        <$t as Lane>::get(a[i]),
+                        <$t as Lane>::get(b[i]),
+                        <$t as Lane>::get(c[i]),
+                    );
+                    ($e).put()
+                })
+            },
+        }
     };
 }
 /// The third operand has a type of its own.
 macro_rules! mix {
     ($t:ty, $u:ty, $v:ty, |$a:ident, $b:ident, $c:ident| $e:expr) => {
-        Row { arity: 3, f: |a, b, c| from_fn(|i| {
-            let ($a, $b, $c) = (<$t as Lane>::get(a[i]), <$u as Lane>::get(b[i]), <$v as Lane>::get(c[i]));
-            ($e).put()
-        }) }
+        Row {
+            arity: 3,
+            f: |a, b, c| {
+                from_fn(|i| {
+                    let ($a, $b, $c) = (
+                        <$t as Lane>::get(a[i]),
+                        <$u as Lane>::get(b[i]),
+                        <$v as Lane>::get(c[i]),
+                    );
+                    ($e).put()
+                })
+            },
+        }
     };
 }
 macro_rules! shift {
     ($t:ty, |$a:ident, $n:ident| $e:expr) => {
-        Row { arity: 2, f: |a, b, _| from_fn(|i| { let ($a, $n) = (<$t as Lane>::get(a[i]), b[i] as u32); ($e).put() }) }
+        Row {
+            arity: 2,
+            f: |a, b, _| {
+                from_fn(|i| {
+                    let ($a, $n) = (<$t as Lane>::get(a[i]), b[i] as u32);
+                    ($e).put()
+                })
+            },
+        }
     };
 }
 /// Both 16-bit halves of a 32-bit lane.
 macro_rules! two {
     ($t:ty, |$a:ident, $b:ident, $c:ident| $e:expr, $n:expr) => {
-        Row { arity: $n, f: |a, b, c| from_fn(|i| {
-            let half = |s: u32| {
-                let ($a, $b, $c) = (<$t as Lane>::get(a[i] >> s), <$t as Lane>::get(b[i] >> s), <$t as Lane>::get(c[i] >> s));
-                let _ = (&$b, &$c);
-                ($e).put() & 0xFFFF
-            };
-            half(0) | half(16) << 16
-        }) }
+        Row {
+            arity: $n,
+            f: |a, b, c| {
+                from_fn(|i| {
+                    let half = |s: u32| {
+                        let ($a, $b, $c) = (
+                            <$t as Lane>::get(a[i] >> s),
+                            <$t as Lane>::get(b[i] >> s),
+                            <$t as Lane>::get(c[i] >> s),
+                        );
+                        let _ = (&$b, &$c);
+                        ($e).put() & 0xFFFF
+                    };
+                    half(0) | half(16) << 16
+                })
+            },
+        }
     };
 }
 
-/// Minimum as PTX orders it: -0 below +0, a number before a NaN.
+/// The lesser, or the greater, as PTX orders them: -0 below +0, a number before a NaN.
+macro_rules! choose {
+    ($a:expr, $b:expr, $op:tt, $negative:expr) => {{
+        let (a, b) = ($a, $b);
+        let first = b.is_nan() || a $op b || (a == b && a.is_sign_negative() == $negative);
+        if first && !a.is_nan() { a } else { b }
+    }};
+}
+
+/// Minimum as PTX orders it.
 pub fn min32(a: f32, b: f32) -> f32 {
-    if a.is_nan() { b } else if b.is_nan() { a } else if a < b || (a == b && a.is_sign_negative()) { a } else { b }
+    choose!(a, b, <, true)
 }
 
 /// Maximum as PTX orders it.
 pub fn max32(a: f32, b: f32) -> f32 {
-    if a.is_nan() { b } else if b.is_nan() { a } else if a > b || (a == b && a.is_sign_positive()) { a } else { b }
+    choose!(a, b, >, false)
 }
 
 fn min64(a: f64, b: f64) -> f64 {
-    if a.is_nan() { b } else if b.is_nan() { a } else if a < b || (a == b && a.is_sign_negative()) { a } else { b }
+    choose!(a, b, <, true)
 }
 
 fn max64(a: f64, b: f64) -> f64 {
-    if a.is_nan() { b } else if b.is_nan() { a } else if a > b || (a == b && a.is_sign_positive()) { a } else { b }
+    choose!(a, b, >, false)
 }
 
 fn nan(a: f32, b: f32, r: f32) -> f32 {
-    if a.is_nan() || b.is_nan() { f32::NAN } else { r }
+    if a.is_nan() || b.is_nan() {
+        f32::NAN
+    } else {
+        r
+    }
 }
 
 fn relu32(x: f32) -> f32 {
@@ -305,17 +369,27 @@ macro_rules! float_compare {
     ($op:expr, $t:ty, $f:tt) => {
         match $op {
             "eq" => Some(cmp!($t, |a, b| a.$f == b.$f)),
-            "ne" => Some(cmp!($t, |a, b| a.$f < b.$f || a.$f > b.$f)),
+            "ne" => Some(cmp!($t, |a, b| a.$f != b.$f && !a.$f.is_nan() && !b.$f.is_nan())),
             "lt" => Some(cmp!($t, |a, b| a.$f < b.$f)),
             "le" => Some(cmp!($t, |a, b| a.$f <= b.$f)),
             "gt" => Some(cmp!($t, |a, b| a.$f > b.$f)),
             "ge" => Some(cmp!($t, |a, b| a.$f >= b.$f)),
-            "equ" => Some(cmp!($t, |a, b| a.$f == b.$f || a.$f.is_nan() || b.$f.is_nan())),
+            "equ" => Some(cmp!($t, |a, b| a.$f == b.$f
+                || a.$f.is_nan()
+                || b.$f.is_nan())),
             "neu" => Some(cmp!($t, |a, b| a.$f != b.$f)),
-            "ltu" => Some(cmp!($t, |a, b| a.$f < b.$f || a.$f.is_nan() || b.$f.is_nan())),
-            "leu" => Some(cmp!($t, |a, b| a.$f <= b.$f || a.$f.is_nan() || b.$f.is_nan())),
-            "gtu" => Some(cmp!($t, |a, b| a.$f > b.$f || a.$f.is_nan() || b.$f.is_nan())),
-            "geu" => Some(cmp!($t, |a, b| a.$f >= b.$f || a.$f.is_nan() || b.$f.is_nan())),
+            "ltu" => Some(cmp!($t, |a, b| a.$f < b.$f
+                || a.$f.is_nan()
+                || b.$f.is_nan())),
+            "leu" => Some(cmp!($t, |a, b| a.$f <= b.$f
+                || a.$f.is_nan()
+                || b.$f.is_nan())),
+            "gtu" => Some(cmp!($t, |a, b| a.$f > b.$f
+                || a.$f.is_nan()
+                || b.$f.is_nan())),
+            "geu" => Some(cmp!($t, |a, b| a.$f >= b.$f
+                || a.$f.is_nan()
+                || b.$f.is_nan())),
             "num" => Some(cmp!($t, |a, b| !a.$f.is_nan() && !b.$f.is_nan())),
             "nan" => Some(cmp!($t, |a, b| a.$f.is_nan() || b.$f.is_nan())),
             _ => None,
@@ -375,7 +449,11 @@ pub fn flush(x: &mut Lanes) {
 pub fn saturate(x: &mut Lanes) {
     for v in x.iter_mut() {
         let f = f32::get(*v);
-        *v = if f.is_nan() { 0 } else { f.clamp(0.0, 1.0).put() };
+        *v = if f.is_nan() {
+            0
+        } else {
+            f.clamp(0.0, 1.0).put()
+        };
     }
 }
 
@@ -389,12 +467,21 @@ mod tests {
 
     #[test]
     fn integers() {
-        assert_eq!(eval("mul.wide", "s32", u64::from(-3i32 as u32), 5, 0), (-15i64) as u64);
-        assert_eq!(eval("mul.hi", "u32", 0xFFFF_FFFF, 0xFFFF_FFFF, 0), 0xFFFF_FFFE);
+        assert_eq!(
+            eval("mul.wide", "s32", u64::from(-3i32 as u32), 5, 0),
+            (-15i64) as u64
+        );
+        assert_eq!(
+            eval("mul.hi", "u32", 0xFFFF_FFFF, 0xFFFF_FFFF, 0),
+            0xFFFF_FFFE
+        );
         assert_eq!(eval("shr", "s32", 0x8000_0000, 40, 0), 0xFFFF_FFFF);
         assert_eq!(eval("shf.l.wrap", "b32", 0x8000_0000, 1, 1), 3);
         assert_eq!(eval("bfind", "u32", 0, 0, 0), 0xFFFF_FFFF);
-        assert_eq!(eval("prmt", "b32", 0x3322_1100, 0x7766_5544, 0x7531), 0x7755_3311);
+        assert_eq!(
+            eval("prmt", "b32", 0x3322_1100, 0x7766_5544, 0x7531),
+            0x7755_3311
+        );
     }
 
     #[test]
@@ -403,7 +490,10 @@ mod tests {
         assert_eq!(eval("min", "f32", f(f32::NAN), f(2.0), 0), f(2.0));
         assert_eq!(eval("max.NaN", "f32", f(f32::NAN), f(2.0), 0), 0x7FFF_FFFF);
         assert_eq!(eval("min", "f32", f(0.0), f(-0.0), 0), f(-0.0));
-        assert_eq!(eval("fma", "f16x2", 0x3C00_4000, 0x4000_4000, 0x3C00_3C00), 0x4200_4500);
+        assert_eq!(
+            eval("fma", "f16x2", 0x3C00_4000, 0x4000_4000, 0x3C00_3C00),
+            0x4200_4500
+        );
     }
 
     #[test]

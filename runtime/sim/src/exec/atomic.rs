@@ -37,14 +37,24 @@ impl PartialEq for AtomOp {
 
 macro_rules! row {
     ($name:literal, $bytes:literal, $t:ty, |$a:ident, $b:ident| $e:expr) => {
-        AtomOp { name: $name, bytes: $bytes, f: |a, b, _| { let ($a, $b) = (<$t as Lane>::get(a), <$t as Lane>::get(b)); ($e).put() } }
+        AtomOp {
+            name: $name,
+            bytes: $bytes,
+            f: |a, b, _| {
+                let ($a, $b) = (<$t as Lane>::get(a), <$t as Lane>::get(b));
+                ($e).put()
+            },
+        }
     };
 }
 
 macro_rules! halves {
     ($t:ident, $f:expr) => {
         |a, b, _| {
-            let half = |s: u32| { let f: fn(f32, f32) -> f32 = $f; $t(f($t::get(a >> s).0, $t::get(b >> s).0)).put() };
+            let half = |s: u32| {
+                let f: fn(f32, f32) -> f32 = $f;
+                $t(f($t::get(a >> s).0, $t::get(b >> s).0)).put()
+            };
             half(0) | half(16) << 16
         }
     };
@@ -91,22 +101,51 @@ pub fn find(name: &str) -> Option<AtomOp> {
 
 impl Cluster<'_> {
     /// `atom` and `red`
-    pub fn atomic(&mut self, w: &mut Warp, active: u32, inst: &Inst, a: &Access, op: AtomOp, dst: Option<Reg>, [b, c]: [Src; 2]) {
+    pub fn atomic(
+        &mut self,
+        w: &mut Warp,
+        active: u32,
+        inst: &Inst,
+        a: &Access,
+        op: AtomOp,
+        dst: Option<Reg>,
+        [b, c]: [Src; 2],
+    ) {
         let base = self.value(w, a.base);
         let (b, c) = (self.value(w, b), self.value(w, c));
         let n = a.bytes as usize;
         let mut buffer = [0u8; 8];
         for lane in Warp::lanes(active) {
             let address = base[lane].wrapping_add(a.offset as u64);
-            let Some(target) = self.locate(w, lane, inst, a.space, address, n as u64) else { continue };
+            let Some(target) = self.locate(w, lane, inst, a.space, address, n as u64) else {
+                continue;
+            };
             let grid = self.grid;
-            let guard = if let Target::Global(place) = target { grid.global.lock(place) } else { None };
+            let guard = if let Target::Global(place) = target {
+                grid.global.lock(place)
+            } else {
+                None
+            };
             let stamp = self.clocks.stamp(w.base + lane as u32, inst.line, true);
-            self.touch(w, Actor { lane, stamp, proxy: false }, inst, target, n as u64, UPDATE, None);
+            self.touch(
+                w,
+                Actor {
+                    lane,
+                    stamp,
+                    proxy: false,
+                },
+                inst,
+                target,
+                n as u64,
+                UPDATE,
+                None,
+            );
             // What is there is acquired before the own release is added to it.
             self.observe(w, lane, target, address, a.order.acquire);
             self.publish(w, lane, target, address, a.order, true);
-            let Some(bytes) = buffer.get_mut(..n) else { continue };
+            let Some(bytes) = buffer.get_mut(..n) else {
+                continue;
+            };
             self.read(w, lane, target, bytes);
             let old = element(&buffer, 0, n, false);
             let new = (op.f)(old, b[lane], c[lane]).to_le_bytes();

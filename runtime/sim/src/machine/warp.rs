@@ -107,7 +107,14 @@ pub struct Warp {
 
 impl Warp {
     /// A warp at the start of `program`.
-    pub fn new(program: &Program, cta: usize, index: u32, base: u32, exists: u32, tid: [Lanes; 3]) -> Self {
+    pub fn new(
+        program: &Program,
+        cta: usize,
+        index: u32,
+        base: u32,
+        exists: u32,
+        tid: [Lanes; 3],
+    ) -> Self {
         Warp {
             cta,
             index,
@@ -124,7 +131,14 @@ impl Warp {
             wgmma: WgmmaState::default(),
             cluster_waits: [0; LANES],
             max_registers: None,
-            fragments: vec![Fragment { pc: 0, mask: exists, join: END, parent: None, children: 0, state: State::Ready }],
+            fragments: vec![Fragment {
+                pc: 0,
+                mask: exists,
+                join: END,
+                parent: None,
+                children: 0,
+                state: State::Ready,
+            }],
             turn: 0,
         }
     }
@@ -142,7 +156,9 @@ impl Warp {
 
     /// Writes the lanes of `mask`.
     pub fn set(&mut self, r: Reg, mask: u32, value: &Lanes) {
-        let Some(slot) = self.regs.get_mut(r as usize) else { return };
+        let Some(slot) = self.regs.get_mut(r as usize) else {
+            return;
+        };
         if mask == u32::MAX {
             *slot = *value;
             return;
@@ -198,7 +214,9 @@ impl Warp {
     /// The next fragment that can run. Turns go round so that none is forgotten.
     pub fn pick(&mut self) -> Option<usize> {
         let n = self.fragments.len();
-        let found = (0..n).map(|i| (self.turn + i) % n).find(|&i| self.fragments[i].state == State::Ready)?;
+        let found = (0..n)
+            .map(|i| (self.turn + i) % n)
+            .find(|&i| self.fragments[i].state == State::Ready)?;
         self.turn = found;
         Some(found)
     }
@@ -210,7 +228,9 @@ impl Warp {
 
     /// Splits a fragment at a branch: each target takes its lanes, all join at `join`.
     pub fn split(&mut self, f: usize, targets: &[(u32, u32)], join: u32) {
-        let Some(fragment) = self.fragments.get_mut(f) else { return };
+        let Some(fragment) = self.fragments.get_mut(f) else {
+            return;
+        };
         // Lanes that leave a loop wait in the parent that already waits there.
         if fragment.join == join && join != END && fragment.parent.is_some() {
             let staying: Vec<_> = targets.iter().filter(|t| t.0 != join).copied().collect();
@@ -232,7 +252,14 @@ impl Warp {
         fragment.children = targets.len() as u32;
         let mut last = f;
         for &(pc, mask) in targets {
-            last = self.insert(Fragment { pc, mask, join, parent: Some(f), children: 0, state: State::Ready });
+            last = self.insert(Fragment {
+                pc,
+                mask,
+                join,
+                parent: Some(f),
+                children: 0,
+                state: State::Ready,
+            });
         }
         for i in 0..self.fragments.len() {
             if self.fragments[i].parent == Some(f) && self.fragments[i].state == State::Ready {
@@ -259,16 +286,21 @@ impl Warp {
     pub fn settle(&mut self, mut f: usize) {
         loop {
             let live = self.live;
-            let Some(fragment) = self.fragments.get_mut(f) else { return };
+            let Some(fragment) = self.fragments.get_mut(f) else {
+                return;
+            };
             fragment.mask &= live;
-            let arrived = fragment.parent.is_some() && fragment.pc == fragment.join && fragment.join != END;
+            let arrived =
+                fragment.parent.is_some() && fragment.pc == fragment.join && fragment.join != END;
             if fragment.mask != 0 && !arrived {
                 return;
             }
             fragment.state = State::Free;
             let parent = fragment.parent.take();
             let Some(p) = parent else { return };
-            let Some(above) = self.fragments.get_mut(p) else { return };
+            let Some(above) = self.fragments.get_mut(p) else {
+                return;
+            };
             above.children = above.children.saturating_sub(1);
             if above.children > 0 {
                 return;

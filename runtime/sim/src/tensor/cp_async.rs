@@ -31,9 +31,20 @@ impl Cluster<'_> {
         let (mut shared, mut global) = ([None; 32], [None; 32]);
         for lane in Warp::lanes(active) {
             let ignore = ignored >> lane & 1 == 1;
-            let read = if ignore { 0 } else { size.map_or(n, |s| (s[lane] as usize).min(n)) };
+            let read = if ignore {
+                0
+            } else {
+                size.map_or(n, |s| (s[lane] as usize).min(n))
+            };
             let address = dst[lane].wrapping_add(op.dst_offset as u64);
-            let Some(to) = self.locate(w, lane, inst, Space::Shared, Self::shared_address(address), n as u64) else {
+            let Some(to) = self.locate(
+                w,
+                lane,
+                inst,
+                Space::Shared,
+                Self::shared_address(address),
+                n as u64,
+            ) else {
                 continue;
             };
             let thread = w.base + lane as u32;
@@ -41,16 +52,46 @@ impl Cluster<'_> {
             let from = src[lane].wrapping_add(op.src_offset as u64);
             if let (true, Some(out)) = (read > 0, buffer.get_mut(..read)) {
                 // The source must be aligned for the whole copy, read in full or not.
-                let Some(place) = self.locate_part(w, lane, inst, from, n as u64, read as u64) else { continue };
+                let Some(place) = self.locate_part(w, lane, inst, from, n as u64, read as u64)
+                else {
+                    continue;
+                };
                 let stamp = self.clocks.stamp(thread, inst.line, false);
-                self.touch(w, Actor { lane, stamp, proxy: false }, inst, place, read as u64, READ, None);
+                self.touch(
+                    w,
+                    Actor {
+                        lane,
+                        stamp,
+                        proxy: false,
+                    },
+                    inst,
+                    place,
+                    read as u64,
+                    READ,
+                    None,
+                );
                 self.read(w, lane, place, out);
                 global[lane] = Some(from);
             }
-            let Some((agent, epoch)) = self.copies(w, lane).and_then(|s| Some((s.agent?, s.epoch))) else { continue };
+            let Some((agent, epoch)) = self.copies(w, lane).and_then(|s| Some((s.agent?, s.epoch)))
+            else {
+                continue;
+            };
             let stamp = self.clocks.agent_stamp(agent, epoch, inst.line);
             let data = buffer.get(..n).unwrap_or(&buffer);
-            self.touch(w, Actor { lane, stamp, proxy: false }, inst, to, n as u64, WRITE, Some(data));
+            self.touch(
+                w,
+                Actor {
+                    lane,
+                    stamp,
+                    proxy: false,
+                },
+                inst,
+                to,
+                n as u64,
+                WRITE,
+                Some(data),
+            );
             if let Target::Shared { offset, .. } = to {
                 shared[lane] = Some(offset as u64);
             }
@@ -62,7 +103,15 @@ impl Cluster<'_> {
         }
     }
 
-    fn locate_part(&mut self, w: &Warp, lane: usize, inst: &Inst, address: u64, align: u64, bytes: u64) -> Option<Target> {
+    fn locate_part(
+        &mut self,
+        w: &Warp,
+        lane: usize,
+        inst: &Inst,
+        address: u64,
+        align: u64,
+        bytes: u64,
+    ) -> Option<Target> {
         if self.grid.launch.checks.align && !address.is_multiple_of(align) {
             return self.locate(w, lane, inst, Space::Global, address, align);
         }
@@ -87,10 +136,16 @@ impl Cluster<'_> {
         if pending == u32::MAX {
             self.cp_async_commit(w, active);
         }
-        let keep = if pending == u32::MAX { 0 } else { pending as usize };
+        let keep = if pending == u32::MAX {
+            0
+        } else {
+            pending as usize
+        };
         for lane in Warp::lanes(active) {
             let thread = w.base + lane as u32;
-            let Some(stream) = w.copies.get_mut(lane) else { continue };
+            let Some(stream) = w.copies.get_mut(lane) else {
+                continue;
+            };
             let mut done = None;
             while stream.groups.len() > keep {
                 done = stream.groups.pop_front();
@@ -102,25 +157,51 @@ impl Cluster<'_> {
     }
 
     /// `cp.async.mbarrier.arrive`: all copies of the thread so far arrive when they are done.
-    pub fn cp_async_mbarrier(&mut self, w: &mut Warp, active: u32, inst: &Inst, (addr, offset): (Src, i64), noinc: bool) {
+    pub fn cp_async_mbarrier(
+        &mut self,
+        w: &mut Warp,
+        active: u32,
+        inst: &Inst,
+        (addr, offset): (Src, i64),
+        noinc: bool,
+    ) {
         let addr = self.value(w, addr);
         for lane in Warp::lanes(active) {
             let address = Self::shared_address(addr[lane].wrapping_add(offset as u64));
-            let Some(Target::Shared { cta, offset }) = self.locate(w, lane, inst, Space::Shared, address, 8) else {
+            let Some(Target::Shared { cta, offset }) =
+                self.locate(w, lane, inst, Space::Shared, address, 8)
+            else {
                 continue;
             };
-            let handle = Handle { cta, offset: offset as u32 };
-            let Some(stream) = self.copies(w, lane) else { continue };
+            let handle = Handle {
+                cta,
+                offset: offset as u32,
+            };
+            let Some(stream) = self.copies(w, lane) else {
+                continue;
+            };
             let (agent, epoch) = (stream.agent, stream.epoch);
             // Later copies are not covered.
             stream.epoch += 1;
-            if let (Some(m), Some(agent)) = (self.object(w, lane, inst, handle, MbarKind::Arrive), agent) {
+            if let (Some(m), Some(agent)) =
+                (self.object(w, lane, inst, handle, MbarKind::Arrive), agent)
+            {
                 m.token.raise(agent, epoch);
                 if !noinc {
                     m.pending += 1;
                 }
             }
-            self.arrive(w, lane, inst, handle, Arrival { count: 1, ..Arrival::default() }, false);
+            self.arrive(
+                w,
+                lane,
+                inst,
+                handle,
+                Arrival {
+                    count: 1,
+                    ..Arrival::default()
+                },
+                false,
+            );
         }
     }
 }

@@ -34,7 +34,9 @@ pub fn tiled(map: &TensorMap, coords: &[i32]) -> Vec<Row> {
 
 /// Rows of an im2col box: pixels from the base at `coords` on, each moved by `offsets`.
 pub fn im2col(map: &TensorMap, coords: &[i32], offsets: &[i32]) -> Vec<Row> {
-    let Some(walk) = &map.im2col else { return Vec::new() };
+    let Some(walk) = &map.im2col else {
+        return Vec::new();
+    };
     let rank = map.dims.len();
     let mut base: Vec<i64> = coords.iter().map(|&c| i64::from(c)).collect();
     let mut rows = Vec::new();
@@ -74,7 +76,12 @@ fn row(map: &TensorMap, position: &[i64], inner: u64) -> Row {
     let first = position[0].min(0).unsigned_abs().min(inner) * size;
     let left = (map.dims[0] as i64 - position[0]).clamp(0, inner as i64) as u64 * size;
     let end = if inside { left.max(first) } else { first };
-    Row { global, bytes, first, end }
+    Row {
+        global,
+        bytes,
+        first,
+        end,
+    }
 }
 
 #[cfg(test)]
@@ -86,7 +93,15 @@ mod tests {
     fn a_box_over_the_edge_is_clipped_on_both_sides() {
         let map = TensorMap::tiled(Element::F32, 0, &[10, 3], &[8, 2], Swizzle::None);
         let rows = tiled(&map, &[-2, 2]);
-        assert_eq!(rows[0], Row { global: 80 - 8, bytes: 32, first: 8, end: 32 });
+        assert_eq!(
+            rows[0],
+            Row {
+                global: 80 - 8,
+                bytes: 32,
+                first: 8,
+                end: 32
+            }
+        );
         assert_eq!(rows[1].first, rows[1].end);
         assert_eq!(tiled(&map, &[4, 0])[0].end, 24);
     }
@@ -94,7 +109,12 @@ mod tests {
     #[test]
     fn im2col_walks_padded_pixels_and_wraps_to_the_next_image() {
         let mut map = TensorMap::tiled(Element::F16, 0, &[8, 2, 2, 2], &[], Swizzle::None);
-        map.im2col = Some(Im2col { lower: vec![-1, -1], upper: vec![-1, -1], channels: 8, pixels: 6 });
+        map.im2col = Some(Im2col {
+            lower: vec![-1, -1],
+            upper: vec![-1, -1],
+            channels: 8,
+            pixels: 6,
+        });
         let rows = im2col(&map, &[0, -1, -1, 0], &[1, 1]);
         let starts: Vec<i128> = rows.iter().map(|r| r.global / 16).collect();
         assert_eq!(starts, [0, 1, 2, 3, 4, 5]);
