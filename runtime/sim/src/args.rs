@@ -16,19 +16,11 @@ pub struct Args<'a> {
 impl<'a> Args<'a> {
     /// No arguments yet.
     pub fn new(program: &'a Program) -> Self {
-        Args {
-            program,
-            bytes: vec![0; program.param_bytes as usize],
-            next: 0,
-            error: None,
-        }
+        Args { program, bytes: vec![0; program.param_bytes as usize], next: 0, error: None }
     }
 
     fn fail(&mut self, what: String) {
-        self.error.get_or_insert(Error::Launch {
-            kernel: self.program.name.clone(),
-            what,
-        });
+        self.error.get_or_insert(Error::Launch { kernel: self.program.name.clone(), what });
     }
 
     /// The next argument, as bytes.
@@ -36,17 +28,10 @@ impl<'a> Args<'a> {
         let index = self.next;
         self.next += 1;
         match self.program.params.get(index) {
-            None => self.fail(format!(
-                "argument {} of {}",
-                index + 1,
-                self.program.params.len()
-            )),
+            None => self.fail(format!("argument {} of {}", index + 1, self.program.params.len())),
             Some(p) if p.bytes as usize != value.len() => {
                 let (name, bytes) = (p.name.clone(), p.bytes);
-                self.fail(format!(
-                    "parameter `{name}` has {bytes} bytes, its argument {}",
-                    value.len()
-                ));
+                self.fail(format!("parameter `{name}` has {bytes} bytes, its argument {}", value.len()));
             }
             Some(p) => {
                 let at = p.offset as usize;
@@ -87,11 +72,7 @@ impl<'a> Args<'a> {
     /// The bytes, if all arguments were given and fit.
     pub fn done(mut self) -> Result<Vec<u8>> {
         if self.next < self.program.params.len() {
-            self.fail(format!(
-                "{} arguments of {}",
-                self.next,
-                self.program.params.len()
-            ));
+            self.fail(format!("{} arguments of {}", self.next, self.program.params.len()));
         }
         match self.error {
             Some(error) => Err(error),

@@ -32,11 +32,7 @@ pub struct Line {
 impl Line {
     /// Ways of the worst access on average: 1 has no conflicts.
     pub fn conflict_ways(&self) -> f64 {
-        if self.shared_ideal == 0 {
-            1.0
-        } else {
-            self.shared_passes as f64 / self.shared_ideal as f64
-        }
+        if self.shared_ideal == 0 { 1.0 } else { self.shared_passes as f64 / self.shared_ideal as f64 }
     }
 
     fn add(&mut self, o: &Line) {
@@ -105,9 +101,7 @@ pub fn sectors(addresses: &[Option<u64>; 32], bytes: u32) -> u64 {
 impl Counters {
     /// Counters of `n` instructions.
     pub fn new(n: usize) -> Self {
-        Counters {
-            lines: vec![Line::default(); n],
-        }
+        Counters { lines: vec![Line::default(); n] }
     }
 
     fn line(&mut self, index: u32) -> &mut Line {
@@ -183,10 +177,7 @@ impl Counters {
     pub fn mix(&self, program: &Program) -> BTreeMap<String, u64> {
         let mut mix = BTreeMap::new();
         for (inst, line) in program.insts.iter().zip(&self.lines) {
-            let opcode = program
-                .opcodes
-                .get(inst.opcode as usize)
-                .map_or("", String::as_str);
+            let opcode = program.opcodes.get(inst.opcode as usize).map_or("", String::as_str);
             let stem = opcode.split('.').next().unwrap_or_default();
             *mix.entry(stem.to_string()).or_default() += line.warps;
         }

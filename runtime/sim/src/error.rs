@@ -43,18 +43,11 @@ pub enum Error {
 impl Error {
     /// A syntax error at `line`.
     pub fn syntax(line: u32, what: impl Into<String>) -> Self {
-        Error::Syntax {
-            line,
-            what: what.into(),
-        }
+        Error::Syntax { line, what: what.into() }
     }
 
     /// An unsupported instruction at `line`.
     pub fn unsupported(line: u32, opcode: impl Into<String>, why: impl Into<String>) -> Self {
-        Error::Unsupported {
-            line,
-            opcode: opcode.into(),
-            why: why.into(),
-        }
+        Error::Unsupported { line, opcode: opcode.into(), why: why.into() }
     }
 }

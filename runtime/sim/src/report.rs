@@ -11,13 +11,7 @@ pub fn text(program: &Program, outcome: &Outcome) -> String {
     for finding in &outcome.findings {
         let _ = writeln!(out, "{finding}");
     }
-    let _ = writeln!(
-        out,
-        "{}: {} findings, {} warp instructions",
-        program.name,
-        outcome.findings.len(),
-        outcome.steps
-    );
+    let _ = writeln!(out, "{}: {} findings, {} warp instructions", program.name, outcome.findings.len(), outcome.steps);
     if outcome.counters.total().warps > 0 {
         out.push_str(&counters(program, &outcome.counters));
     }
@@ -44,28 +38,17 @@ fn counters(program: &Program, counters: &Counters) -> String {
         total.sectors,
         total.sectors as f64 / total.global_requests.max(1) as f64
     );
-    let mut mix: Vec<_> = counters
-        .mix(program)
-        .into_iter()
-        .filter(|m| m.1 > 0)
-        .collect();
+    let mut mix: Vec<_> = counters.mix(program).into_iter().filter(|m| m.1 > 0).collect();
     mix.sort_by_key(|m| std::cmp::Reverse(m.1));
     let words: Vec<String> = mix.iter().map(|(name, n)| format!("{name} {n}")).collect();
     let _ = writeln!(out, "mix: {}", words.join(", "));
-    let _ = writeln!(
-        out,
-        "{:>6} {:>10} {:>8} {:>8}  opcode",
-        "line", "warps", "ways", "sectors"
-    );
+    let _ = writeln!(out, "{:>6} {:>10} {:>8} {:>8}  opcode", "line", "warps", "ways", "sectors");
     for (inst, line) in program.insts.iter().zip(&counters.lines) {
         if line.shared_requests + line.global_requests + line.mma == 0 {
             continue;
         }
         let sectors = line.sectors as f64 / line.global_requests.max(1) as f64;
-        let opcode = program
-            .opcodes
-            .get(inst.opcode as usize)
-            .map_or("", String::as_str);
+        let opcode = program.opcodes.get(inst.opcode as usize).map_or("", String::as_str);
         let _ = writeln!(
             out,
             "{:>6} {:>10} {:>8.2} {:>8.1}  {opcode}",
@@ -83,13 +66,7 @@ const BARS: usize = 260;
 
 /// One row an instruction: how often it ran, its bank conflicts and the sectors of a request, as colours.
 pub fn svg(program: &Program, counters: &Counters) -> String {
-    let most = counters
-        .lines
-        .iter()
-        .map(|l| l.warps)
-        .max()
-        .unwrap_or(0)
-        .max(1) as f64;
+    let most = counters.lines.iter().map(|l| l.warps).max().unwrap_or(0).max(1) as f64;
     let height = (program.insts.len() + 2) * ROW;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"900\" height=\"{height}\" font-family=\"monospace\" font-size=\"11\">\n"
@@ -102,36 +79,15 @@ pub fn svg(program: &Program, counters: &Counters) -> String {
     for (i, (inst, line)) in program.insts.iter().zip(&counters.lines).enumerate() {
         let y = (i + 1) * ROW;
         let width = (line.warps as f64 / most * BARS as f64).round();
-        let _ = writeln!(
-            out,
-            "<rect x=\"4\" y=\"{y}\" width=\"{width}\" height=\"{}\" fill=\"#9bd\"/>",
-            ROW - 2
-        );
+        let _ = writeln!(out, "<rect x=\"4\" y=\"{y}\" width=\"{width}\" height=\"{}\" fill=\"#9bd\"/>", ROW - 2);
         if line.shared_requests > 0 {
             cell(&mut out, BARS + 10, y, line.conflict_ways(), 1.0, 8.0);
         }
         if line.global_requests > 0 {
-            cell(
-                &mut out,
-                BARS + 60,
-                y,
-                line.sectors as f64 / line.global_requests as f64,
-                4.0,
-                32.0,
-            );
+            cell(&mut out, BARS + 60, y, line.sectors as f64 / line.global_requests as f64, 4.0, 32.0);
         }
-        let opcode = program
-            .opcodes
-            .get(inst.opcode as usize)
-            .map_or("", String::as_str);
-        let _ = writeln!(
-            out,
-            "<text x=\"{}\" y=\"{}\">{:>5} {}</text>",
-            BARS + 115,
-            y + 10,
-            inst.line,
-            escape(opcode)
-        );
+        let opcode = program.opcodes.get(inst.opcode as usize).map_or("", String::as_str);
+        let _ = writeln!(out, "<text x=\"{}\" y=\"{}\">{:>5} {}</text>", BARS + 115, y + 10, inst.line, escape(opcode));
     }
     out.push_str("</svg>\n");
     out
@@ -151,7 +107,5 @@ fn cell(out: &mut String, x: usize, y: usize, value: f64, good: f64, bad: f64) {
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

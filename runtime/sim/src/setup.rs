@@ -23,18 +23,12 @@ pub struct Buffer {
 }
 
 /// Makes the buffers and parameter bytes that `specs` describe.
-pub fn arguments(
-    program: &Program,
-    specs: &[String],
-    global: &mut GlobalMemory,
-) -> Result<(Vec<u8>, Vec<Buffer>)> {
+pub fn arguments(program: &Program, specs: &[String], global: &mut GlobalMemory) -> Result<(Vec<u8>, Vec<Buffer>)> {
     let mut args = Args::new(program);
     let mut buffers: Vec<Buffer> = Vec::new();
     for (index, spec) in specs.iter().enumerate() {
-        let bad = || Error::Launch {
-            kernel: program.name.clone(),
-            what: format!("argument `{spec}` is none of {GRAMMAR}"),
-        };
+        let bad =
+            || Error::Launch { kernel: program.name.clone(), what: format!("argument `{spec}` is none of {GRAMMAR}") };
         let parts: Vec<&str> = spec.split(':').collect();
         args = match parts.as_slice() {
             ["u32", n] => args.u32(number(n).ok_or_else(bad)? as u32),
@@ -48,19 +42,12 @@ pub fn arguments(
                     "out" => Use::Output,
                     _ => Use::InOut,
                 };
-                let name = program
-                    .params
-                    .get(index)
-                    .map_or_else(|| format!("argument {index}"), |p| p.name.clone());
+                let name = program.params.get(index).map_or_else(|| format!("argument {index}"), |p| p.name.clone());
                 let address = global.allocate(&name, bytes, usage);
                 if usage != Use::Output {
                     global.upload(address, &filled(fill, bytes as usize).ok_or_else(bad)?)?;
                 }
-                buffers.push(Buffer {
-                    argument: index,
-                    address,
-                    bytes: bytes as usize,
-                });
+                buffers.push(Buffer { argument: index, address, bytes: bytes as usize });
                 args.u64(address)
             }
             _ => return Err(bad()),
@@ -88,14 +75,8 @@ fn map(parts: &[&str], buffers: &[Buffer]) -> Option<TensorMap> {
         "s32" => Element::S32,
         _ => return None,
     };
-    let buffer = buffers
-        .iter()
-        .find(|b| Some(b.argument) == buffer.parse().ok())?;
-    let list = |text: &str| {
-        text.split('x')
-            .map(|d| d.parse::<u64>().ok())
-            .collect::<Option<Vec<_>>>()
-    };
+    let buffer = buffers.iter().find(|b| Some(b.argument) == buffer.parse().ok())?;
+    let list = |text: &str| text.split('x').map(|d| d.parse::<u64>().ok()).collect::<Option<Vec<_>>>();
     let swizzle = match *swizzle {
         "0" => Swizzle::None,
         "32" => Swizzle::B32,
@@ -104,13 +85,7 @@ fn map(parts: &[&str], buffers: &[Buffer]) -> Option<TensorMap> {
         _ => return None,
     };
     let boxes: Vec<u32> = list(boxes)?.iter().map(|b| *b as u32).collect();
-    Some(TensorMap::tiled(
-        element,
-        buffer.address,
-        &list(dims)?,
-        &boxes,
-        swizzle,
-    ))
+    Some(TensorMap::tiled(element, buffer.address, &list(dims)?, &boxes, swizzle))
 }
 
 fn filled(fill: &[&str], bytes: usize) -> Option<Vec<u8>> {
@@ -121,15 +96,9 @@ fn filled(fill: &[&str], bytes: usize) -> Option<Vec<u8>> {
     };
     let mut data: Vec<u8> = match fill {
         [] | ["zero"] => Vec::new(),
-        ["iota"] => (0..bytes.div_ceil(4) as u32)
-            .flat_map(u32::to_le_bytes)
-            .collect(),
-        ["random-f16"] => (0..bytes.div_ceil(2))
-            .flat_map(|_| f32_to_f16(random()).to_le_bytes())
-            .collect(),
-        ["random-f32"] => (0..bytes.div_ceil(4))
-            .flat_map(|_| random().to_le_bytes())
-            .collect(),
+        ["iota"] => (0..bytes.div_ceil(4) as u32).flat_map(u32::to_le_bytes).collect(),
+        ["random-f16"] => (0..bytes.div_ceil(2)).flat_map(|_| f32_to_f16(random()).to_le_bytes()).collect(),
+        ["random-f32"] => (0..bytes.div_ceil(4)).flat_map(|_| random().to_le_bytes()).collect(),
         [path] => std::fs::read(path.strip_prefix('@')?).ok()?,
         _ => return None,
     };

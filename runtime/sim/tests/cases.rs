@@ -5,9 +5,7 @@ use ptx_sim::suite::case::Case;
 use std::path::Path;
 
 fn folder(name: &str) -> Vec<Case> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests")
-        .join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name);
     Case::folder(&path).expect("the folder is there")
 }
 
@@ -30,12 +28,7 @@ fn planted_faults_are_found_and_clean_twins_are_clean() {
         }
         match case.run(false, Checks::ALL, false) {
             Err(e) => problems.push(format!("{name} (clean): {e}")),
-            Ok(r) => problems.extend(
-                r.outcome
-                    .findings
-                    .iter()
-                    .map(|f| format!("{name} (clean): {f}")),
-            ),
+            Ok(r) => problems.extend(r.outcome.findings.iter().map(|f| format!("{name} (clean): {f}"))),
         }
     }
     complain(problems);
@@ -48,12 +41,7 @@ fn kernels_are_clean_and_right() {
         match case.run(false, Checks::ALL, true) {
             Err(e) => problems.push(format!("{}: {e}", case.name)),
             Ok(r) => {
-                problems.extend(
-                    r.outcome
-                        .findings
-                        .iter()
-                        .map(|f| format!("{}: {f}", case.name)),
-                );
+                problems.extend(r.outcome.findings.iter().map(|f| format!("{}: {f}", case.name)));
                 problems.extend(r.wrong.iter().map(|w| format!("{}: {w}", case.name)));
             }
         }
@@ -64,11 +52,7 @@ fn kernels_are_clean_and_right() {
 #[test]
 fn without_checks_nothing_is_looked_for() {
     for case in folder("faults").iter().filter(|c| c.finds == ["race"]) {
-        let findings = case
-            .run(true, Checks::NONE, false)
-            .expect("runs")
-            .outcome
-            .findings;
+        let findings = case.run(true, Checks::NONE, false).expect("runs").outcome.findings;
         assert!(findings.is_empty(), "{}: {}", case.name, findings[0]);
     }
 }

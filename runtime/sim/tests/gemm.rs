@@ -22,15 +22,7 @@ fn tma_and_wgmma_gemm_is_right_and_clean() {
             println!("{finding}");
         }
         assert!(product.outcome.findings.is_empty(), "{sizes:?}");
-        assert!(
-            product.error() < 2e-3,
-            "{sizes:?}: error {}",
-            product.error()
-        );
-        assert_eq!(
-            product.outcome.counters.total().conflict_ways(),
-            1.0,
-            "{sizes:?}"
-        );
+        assert!(product.error() < 2e-3, "{sizes:?}: error {}", product.error());
+        assert_eq!(product.outcome.counters.total().conflict_ways(), 1.0, "{sizes:?}");
     }
 }

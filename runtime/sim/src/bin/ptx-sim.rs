@@ -57,8 +57,8 @@ struct Options {
 }
 
 fn simulate(options: &Options) -> Result<bool> {
-    let source = std::fs::read_to_string(&options.file)
-        .with_context(|| format!("cannot read {}", options.file.display()))?;
+    let source =
+        std::fs::read_to_string(&options.file).with_context(|| format!("cannot read {}", options.file.display()))?;
     let names = kernels(&source).with_context(|| options.file.display().to_string())?;
     let kernel = match (&options.kernel, names.as_slice()) {
         (Some(name), _) => name,
@@ -67,8 +67,7 @@ fn simulate(options: &Options) -> Result<bool> {
     };
     let shape = |text: &str| dims(text).with_context(|| format!("`{text}` is not X, X,Y or X,Y,Z"));
     let mut global = GlobalMemory::default();
-    let program = compile(&source, kernel, &mut global)
-        .with_context(|| options.file.display().to_string())?;
+    let program = compile(&source, kernel, &mut global).with_context(|| options.file.display().to_string())?;
     let (params, buffers) = setup::arguments(&program, &options.args, &mut global)?;
     let launch = Launch {
         grid: shape(&options.grid)?,
@@ -89,18 +88,13 @@ fn simulate(options: &Options) -> Result<bool> {
     }
     if let Some(path) = &options.json {
         let json = serde_json::json!({"kernel": program.name, "findings": outcome.findings, "counters": outcome.counters.total()});
-        std::fs::write(path, format!("{json:#}\n"))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        std::fs::write(path, format!("{json:#}\n")).with_context(|| format!("cannot write {}", path.display()))?;
     }
     for dump in &options.dump {
-        let parts = dump
-            .split_once('=')
-            .and_then(|(i, path)| Some((i.parse::<usize>().ok()?, path)));
+        let parts = dump.split_once('=').and_then(|(i, path)| Some((i.parse::<usize>().ok()?, path)));
         let (index, path) = parts.with_context(|| format!("`{dump}` is not INDEX=FILE"))?;
-        let buffer = buffers
-            .iter()
-            .find(|b| b.argument == index)
-            .with_context(|| format!("argument {index} is no buffer"))?;
+        let buffer =
+            buffers.iter().find(|b| b.argument == index).with_context(|| format!("argument {index} is no buffer"))?;
         let bytes = global.download(buffer.address, buffer.bytes)?;
         std::fs::write(path, bytes).with_context(|| format!("cannot write {path}"))?;
     }

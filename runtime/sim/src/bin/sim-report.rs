@@ -20,9 +20,7 @@ struct Tally {
 }
 
 fn folder(name: &str) -> Result<Vec<Case>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests")
-        .join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name);
     Case::folder(&path).with_context(|| format!("cannot read {}", path.display()))
 }
 
@@ -37,9 +35,7 @@ fn faults(tally: &mut Tally) -> Result<()> {
         }
         let clean = case.run(false, Checks::ALL, false)?.outcome.findings;
         tally.wrong += clean.len();
-        clean
-            .iter()
-            .for_each(|f| println!("{} (clean): {f}", case.name));
+        clean.iter().for_each(|f| println!("{} (clean): {f}", case.name));
     }
     Ok(())
 }
@@ -51,9 +47,7 @@ fn kernels(tally: &mut Tally) -> Result<()> {
         tally.clean += usize::from(run.outcome.findings.is_empty() && run.wrong.is_empty());
         tally.wrong += run.outcome.findings.len();
         run.outcome.findings.iter().for_each(|f| println!("{f}"));
-        run.wrong
-            .iter()
-            .for_each(|w| println!("{}: {w}", case.name));
+        run.wrong.iter().for_each(|w| println!("{}: {w}", case.name));
     }
     Ok(())
 }
@@ -74,11 +68,7 @@ fn gemms(tally: &mut Tally) -> Result<[f64; 2]> {
 fn count(tally: &mut Tally, product: &gemm::Product) {
     tally.kernels += 1;
     tally.wrong += product.outcome.findings.len();
-    product
-        .outcome
-        .findings
-        .iter()
-        .for_each(|f| println!("{f}"));
+    product.outcome.findings.iter().for_each(|f| println!("{f}"));
     tally.clean += usize::from(product.outcome.findings.is_empty() && product.error() < 2e-3);
 }
 
@@ -93,18 +83,13 @@ fn main() -> Result<()> {
         "gemm_cta_s": checked,
         "gemm_cta_unchecked_s": unchecked,
     });
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let path = target.join("report/sim.json");
     std::fs::create_dir_all(target.join("report")).context("cannot make the report's folder")?;
-    std::fs::write(&path, format!("{json:#}\n"))
-        .with_context(|| format!("cannot write {}", path.display()))?;
+    std::fs::write(&path, format!("{json:#}\n")).with_context(|| format!("cannot write {}", path.display()))?;
     println!("{json:#}");
     let good = tally.clean == tally.kernels && tally.found == tally.planted && tally.wrong == 0;
-    anyhow::ensure!(
-        good,
-        "not all kernels are clean, or not all faults were found"
-    );
+    anyhow::ensure!(good, "not all kernels are clean, or not all faults were found");
     let slow = cfg!(not(debug_assertions)) && (checked > LIMITS[0] || unchecked > LIMITS[1]);
     anyhow::ensure!(!slow, "the gemm CTA took longer than {LIMITS:?} s");
     Ok(())

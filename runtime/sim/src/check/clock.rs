@@ -33,22 +33,12 @@ const STRONG: u32 = 1 << 31;
 impl Stamp {
     /// A stamp of an access.
     pub fn new(cluster: u32, agent: Agent, epoch: u32, line: u32, strong: bool) -> Self {
-        Stamp {
-            agent,
-            cluster,
-            epoch,
-            line: line | if strong { STRONG } else { 0 },
-        }
+        Stamp { agent, cluster, epoch, line: line | if strong { STRONG } else { 0 } }
     }
 
     /// The mark of memory that the host filled.
     pub fn host() -> Self {
-        Stamp {
-            agent: HOST,
-            cluster: 0,
-            epoch: 1,
-            line: 0,
-        }
+        Stamp { agent: HOST, cluster: 0, epoch: 1, line: 0 }
     }
 
     /// PTX line of the access.
@@ -97,10 +87,7 @@ impl Clock {
 
     fn get_foreign(&self, cluster: u32, agent: Agent) -> u32 {
         let known = self.foreign.as_ref().and_then(|f| f.get(&cluster));
-        known
-            .and_then(|v| v.get(agent as usize))
-            .copied()
-            .unwrap_or(0)
+        known.and_then(|v| v.get(agent as usize)).copied().unwrap_or(0)
     }
 
     /// Raises the epoch of `agent`.
@@ -145,10 +132,7 @@ impl Clock {
         if let Some(own) = all.remove(&cluster) {
             join_vectors(&mut self.own, &own);
         }
-        self.join(&Clock {
-            own: Arc::default(),
-            foreign: Some(Arc::new(all)),
-        });
+        self.join(&Clock { own: Arc::default(), foreign: Some(Arc::new(all)) });
     }
 }
 
@@ -187,10 +171,7 @@ pub struct ForeignToken {
 impl ForeignToken {
     /// Adds another token.
     pub fn join(&mut self, other: &ForeignToken) {
-        for (mine, theirs) in [
-            (&mut self.seen, &other.seen),
-            (&mut self.fenced, &other.fenced),
-        ] {
+        for (mine, theirs) in [(&mut self.seen, &other.seen), (&mut self.fenced, &other.fenced)] {
             for (cluster, clock) in theirs {
                 join_vectors(mine.entry(*cluster).or_default(), clock);
             }
@@ -224,16 +205,8 @@ pub struct Clocks {
 impl Clocks {
     /// Clocks of `threads` threads that know nothing of each other.
     pub fn new(cluster: u32, threads: u32) -> Self {
-        let thread = ThreadClock {
-            own: 1,
-            ..ThreadClock::default()
-        };
-        Clocks {
-            cluster,
-            threads: vec![thread; threads as usize],
-            agents: threads,
-            generic: Vec::new(),
-        }
+        let thread = ThreadClock { own: 1, ..ThreadClock::default() };
+        Clocks { cluster, threads: vec![thread; threads as usize], agents: threads, generic: Vec::new() }
     }
 
     /// A new agent; `generic` if it acts in the generic proxy.
@@ -245,13 +218,7 @@ impl Clocks {
 
     /// Stamp of an access that thread `t` makes now.
     pub fn stamp(&self, t: u32, line: u32, strong: bool) -> Stamp {
-        Stamp::new(
-            self.cluster,
-            t,
-            self.threads.get(t as usize).map_or(1, |c| c.own),
-            line,
-            strong,
-        )
+        Stamp::new(self.cluster, t, self.threads.get(t as usize).map_or(1, |c| c.own), line, strong)
     }
 
     /// Stamp of an access of an async agent.
@@ -280,19 +247,12 @@ impl Clocks {
 
     fn generic_agent(&self, agent: Agent) -> bool {
         let threads = self.threads.len() as u32;
-        agent < threads
-            || self
-                .generic
-                .get((agent - threads) as usize)
-                .copied()
-                .unwrap_or(false)
+        agent < threads || self.generic.get((agent - threads) as usize).copied().unwrap_or(false)
     }
 
     /// The epoch of `agent` that thread `t` knows.
     pub fn known(&self, t: u32, agent: Agent) -> u32 {
-        self.threads
-            .get(t as usize)
-            .map_or(0, |c| c.seen.get(agent))
+        self.threads.get(t as usize).map_or(0, |c| c.seen.get(agent))
     }
 
     /// Thread `t` learns that `agent` is done up to `epoch`.
@@ -371,9 +331,7 @@ impl Clocks {
             self.release(t, &mut token);
             return Some(token);
         }
-        self.threads
-            .get(t as usize)
-            .and_then(|c| c.at_fence.clone())
+        self.threads.get(t as usize).and_then(|c| c.at_fence.clone())
     }
 
     /// Thread `t` read `token` with a strong load: acquired now or by its next fence.
@@ -387,10 +345,7 @@ impl Clocks {
 
     /// A token for other clusters.
     pub fn export(&self, token: &Token) -> ForeignToken {
-        ForeignToken {
-            seen: token.seen.export(self.cluster),
-            fenced: token.fenced.export(self.cluster),
-        }
+        ForeignToken { seen: token.seen.export(self.cluster), fenced: token.fenced.export(self.cluster) }
     }
 
     /// As `observe`, of a token that crosses clusters.
@@ -458,10 +413,7 @@ mod tests {
         let (mut a, mut b) = (Clocks::new(0, 1), Clocks::new(1, 1));
         let write = a.stamp(0, 1, false);
         a.fence(0);
-        let token = a
-            .publish(0, false)
-            .map(|t| a.export(&t))
-            .unwrap_or_default();
+        let token = a.publish(0, false).map(|t| a.export(&t)).unwrap_or_default();
         b.observe_foreign(0, &token, false);
         assert!(!b.saw(0, write, false));
         b.fence(0);

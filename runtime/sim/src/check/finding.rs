@@ -128,11 +128,7 @@ pub struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}: {} line {} `{}`",
-            self.kind, self.kernel, self.line, self.opcode
-        )?;
+        write!(f, "{}: {} line {} `{}`", self.kind, self.kernel, self.line, self.opcode)?;
         if let Some((file, line)) = &self.source {
             write!(f, " ({file}:{line})")?;
         }
@@ -158,13 +154,7 @@ pub struct Findings {
 
 impl Findings {
     /// Counts an occurrence of what is known, or adds what `make` gives.
-    pub fn add(
-        &mut self,
-        kind: Kind,
-        line: u32,
-        other_line: Option<u32>,
-        make: impl FnOnce() -> Finding,
-    ) {
+    pub fn add(&mut self, kind: Kind, line: u32, other_line: Option<u32>, make: impl FnOnce() -> Finding) {
         let key = (kind, line, other_line);
         if let Some(known) = self.index.get(&key).and_then(|&i| self.list.get_mut(i)) {
             known.count += 1;
@@ -179,15 +169,8 @@ impl Findings {
         for finding in other.list {
             let count = finding.count;
             let (kind, line, other_line) = (finding.kind, finding.line, finding.other_line);
-            self.add(kind, line, other_line, || Finding {
-                count: 0,
-                ..finding
-            });
-            if let Some(f) = self
-                .index
-                .get(&(kind, line, other_line))
-                .and_then(|&i| self.list.get_mut(i))
-            {
+            self.add(kind, line, other_line, || Finding { count: 0, ..finding });
+            if let Some(f) = self.index.get(&(kind, line, other_line)).and_then(|&i| self.list.get_mut(i)) {
                 f.count = f.count.max(1) - u64::from(f.count > 0) + count;
             }
         }

@@ -25,23 +25,11 @@ pub struct Checks {
 
 impl Checks {
     /// All of them.
-    pub const ALL: Checks = Checks {
-        align: true,
-        uninit: true,
-        races: true,
-        wgmma: true,
-        barriers: true,
-        limits: true,
-    };
+    pub const ALL: Checks =
+        Checks { align: true, uninit: true, races: true, wgmma: true, barriers: true, limits: true };
     /// None but what cannot be carried out.
-    pub const NONE: Checks = Checks {
-        align: false,
-        uninit: false,
-        races: false,
-        wgmma: false,
-        barriers: false,
-        limits: false,
-    };
+    pub const NONE: Checks =
+        Checks { align: false, uninit: false, races: false, wgmma: false, barriers: false, limits: false };
 
     /// Reads a list such as `races,uninit`, `all` or `none`.
     pub fn parse(list: &str) -> Result<Checks, String> {

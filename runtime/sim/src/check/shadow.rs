@@ -48,20 +48,10 @@ pub enum Conflict {
 impl Page {
     /// A page that nobody wrote, or that the host filled.
     pub fn new(filled: bool) -> Self {
-        let write = if filled {
-            Stamp::host()
-        } else {
-            Stamp::default()
-        };
+        let write = if filled { Stamp::host() } else { Stamp::default() };
         Page {
             shift: 4,
-            cells: vec![
-                Cell {
-                    write,
-                    ..Cell::default()
-                };
-                (PAGE >> 4) as usize
-            ],
+            cells: vec![Cell { write, ..Cell::default() }; (PAGE >> 4) as usize],
             more: Vec::new(),
             free: Vec::new(),
         }
@@ -73,11 +63,7 @@ impl Page {
             let mut cells = Vec::with_capacity(self.cells.len() * 2);
             for &cell in &self.cells {
                 let mut twin = cell;
-                if let Some(list) = cell
-                    .more
-                    .checked_sub(1)
-                    .and_then(|i| self.more.get(i as usize))
-                {
+                if let Some(list) = cell.more.checked_sub(1).and_then(|i| self.more.get(i as usize)) {
                     self.more.push(list.clone());
                     twin.more = self.more.len() as u32;
                 }
@@ -121,8 +107,7 @@ impl Page {
         saw: &dyn Fn(Stamp, bool) -> bool,
     ) -> Option<Conflict> {
         let cell = self.cells.get(i).copied()?;
-        let ordered =
-            |s: Stamp, wrote| s.epoch == 0 || (s.strong() && stamp.strong()) || saw(s, wrote);
+        let ordered = |s: Stamp, wrote| s.epoch == 0 || (s.strong() && stamp.strong()) || saw(s, wrote);
         let mut found = None;
         if touch.read && cell.write.epoch == 0 {
             found = Some(Conflict::Uninitialised);
@@ -131,14 +116,9 @@ impl Page {
         }
         if touch.write {
             if found.is_none() {
-                let more = cell
-                    .more
-                    .checked_sub(1)
-                    .and_then(|m| self.more.get(m as usize));
+                let more = cell.more.checked_sub(1).and_then(|m| self.more.get(m as usize));
                 let mut reads = std::iter::once(&cell.read).chain(more.into_iter().flatten());
-                found = reads
-                    .find(|r| !ordered(**r, false))
-                    .map(|r| Conflict::Unordered(*r, false));
+                found = reads.find(|r| !ordered(**r, false)).map(|r| Conflict::Unordered(*r, false));
             }
             self.set_write(i, cell, stamp);
         } else if touch.track_reads {
@@ -155,11 +135,7 @@ impl Page {
             self.free.push(index);
         }
         if let Some(slot) = self.cells.get_mut(i) {
-            *slot = Cell {
-                write: stamp,
-                read: Stamp::default(),
-                more: 0,
-            };
+            *slot = Cell { write: stamp, read: Stamp::default(), more: 0 };
         }
     }
 
@@ -169,9 +145,7 @@ impl Page {
         };
         let same = |r: &Stamp| r.agent == stamp.agent && r.cluster == stamp.cluster;
         // A strong read may run beside strong writes, a weak one may not: keep the weak one.
-        let replaces = |r: &Stamp| {
-            r.epoch == 0 || ((same(r) || saw(*r, false)) && (r.strong() || !stamp.strong()))
-        };
+        let replaces = |r: &Stamp| r.epoch == 0 || ((same(r) || saw(*r, false)) && (r.strong() || !stamp.strong()));
         if replaces(&slot.read) {
             slot.read = stamp;
             return;
@@ -183,11 +157,7 @@ impl Page {
             });
             slot.more = index + 1;
         }
-        if let Some(list) = slot
-            .more
-            .checked_sub(1)
-            .and_then(|m| self.more.get_mut(m as usize))
-        {
+        if let Some(list) = slot.more.checked_sub(1).and_then(|m| self.more.get_mut(m as usize)) {
             match list.iter_mut().find(|r| replaces(r)) {
                 Some(r) => *r = stamp,
                 None => list.push(stamp),
@@ -198,10 +168,7 @@ impl Page {
     /// Marks bytes as never written.
     pub fn forget(&mut self, offset: u64, len: u64) {
         self.refine((offset | len).trailing_zeros().min(4));
-        let (first, last) = (
-            (offset >> self.shift) as usize,
-            ((offset + len - 1) >> self.shift) as usize,
-        );
+        let (first, last) = ((offset >> self.shift) as usize, ((offset + len - 1) >> self.shift) as usize);
         if let Some(cells) = self.cells.get_mut(first..=last) {
             cells.fill(Cell::default());
         }
@@ -228,16 +195,8 @@ pub fn pages(offset: u64, len: u64) -> impl Iterator<Item = (usize, u64, u64)> {
 mod tests {
     use super::*;
 
-    const READ: Touch = Touch {
-        read: true,
-        write: false,
-        track_reads: true,
-    };
-    const WRITE: Touch = Touch {
-        read: false,
-        write: true,
-        track_reads: true,
-    };
+    const READ: Touch = Touch { read: true, write: false, track_reads: true };
+    const WRITE: Touch = Touch { read: false, write: true, track_reads: true };
 
     fn stamp(agent: u32, line: u32) -> Stamp {
         Stamp::new(0, agent, 1, line, false)
@@ -253,27 +212,17 @@ mod tests {
             page.touch(0, 2, READ, stamp(0, 3), &|s, _| s.agent == 0),
             Some((1, Conflict::Unordered(stamp(1, 2), true)))
         );
-        assert_eq!(
-            page.touch(2, 1, READ, stamp(0, 3), &never),
-            Some((2, Conflict::Uninitialised))
-        );
+        assert_eq!(page.touch(2, 1, READ, stamp(0, 3), &never), Some((2, Conflict::Uninitialised)));
     }
 
     #[test]
     fn every_reader_is_remembered_until_the_write() {
         let mut page = Page::new(true);
         for agent in 0..3 {
-            assert_eq!(
-                page.touch(16, 16, READ, stamp(agent, 1), &|s, _| s.agent
-                    == crate::check::clock::HOST),
-                None
-            );
+            assert_eq!(page.touch(16, 16, READ, stamp(agent, 1), &|s, _| s.agent == crate::check::clock::HOST), None);
         }
         let hit = page.touch(16, 4, WRITE, stamp(9, 2), &|s, _| s.agent != 2);
         assert_eq!(hit, Some((16, Conflict::Unordered(stamp(2, 1), false))));
-        assert_eq!(
-            page.touch(16, 4, WRITE, stamp(9, 3), &|s, _| s.agent == 9),
-            None
-        );
+        assert_eq!(page.touch(16, 4, WRITE, stamp(9, 3), &|s, _| s.agent == 9), None);
     }
 }

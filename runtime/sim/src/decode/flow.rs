@@ -10,10 +10,7 @@ fn successors(insts: &[Inst], pc: usize) -> Vec<usize> {
         Op::Exit | Op::Trap => vec![insts.len()],
         _ => vec![pc + 1],
     };
-    let jumps = matches!(
-        insts[pc].op,
-        Op::Bra { .. } | Op::Brx { .. } | Op::Exit | Op::Trap
-    );
+    let jumps = matches!(insts[pc].op, Op::Bra { .. } | Op::Brx { .. } | Op::Exit | Op::Trap);
     if jumps && !always {
         out.push(pc + 1);
     }
@@ -26,10 +23,7 @@ fn blocks(insts: &[Inst]) -> (Vec<usize>, Vec<usize>) {
     let mut leader = vec![false; insts.len() + 1];
     leader[0] = true;
     for pc in 0..insts.len() {
-        if matches!(
-            insts[pc].op,
-            Op::Bra { .. } | Op::Brx { .. } | Op::Exit | Op::Trap
-        ) {
+        if matches!(insts[pc].op, Op::Bra { .. } | Op::Brx { .. } | Op::Exit | Op::Trap) {
             leader[pc + 1] = true;
             for s in successors(insts, pc) {
                 leader[s.min(insts.len())] = true;
@@ -55,12 +49,7 @@ pub fn find_joins(insts: &mut [Inst]) {
     let exit = n;
     let last = |b: usize| starts.get(b + 1).map_or(insts.len(), |s| *s) - 1;
     let next: Vec<Vec<usize>> = (0..n)
-        .map(|b| {
-            successors(insts, last(b))
-                .iter()
-                .map(|s| of.get(*s).copied().unwrap_or(exit))
-                .collect()
-        })
+        .map(|b| successors(insts, last(b)).iter().map(|s| of.get(*s).copied().unwrap_or(exit)).collect())
         .collect();
     let ipdom = postdominators(&next, exit);
     for pc in 0..insts.len() {
@@ -91,11 +80,7 @@ fn postdominators(next: &[Vec<usize>], exit: usize) -> Vec<usize> {
                 if ipdom[s] == NONE {
                     continue;
                 }
-                new = if new == NONE {
-                    s
-                } else {
-                    intersect(&ipdom, &order, new, s)
-                };
+                new = if new == NONE { s } else { intersect(&ipdom, &order, new, s) };
             }
             if new != NONE && ipdom[b] != new {
                 ipdom[b] = new;
@@ -104,10 +89,7 @@ fn postdominators(next: &[Vec<usize>], exit: usize) -> Vec<usize> {
         }
     }
     // Blocks that never reach the end join nowhere.
-    ipdom
-        .iter()
-        .map(|&d| if d == NONE { exit } else { d })
-        .collect()
+    ipdom.iter().map(|&d| if d == NONE { exit } else { d }).collect()
 }
 
 fn intersect(ipdom: &[usize], order: &[usize], mut a: usize, mut b: usize) -> usize {

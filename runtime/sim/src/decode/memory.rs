@@ -27,13 +27,8 @@ pub fn space(inst: &Instruction) -> Option<Space> {
 fn order(inst: &Instruction) -> Order {
     let acquire = inst.has("acquire") || inst.has("acq_rel") || inst.has("sc");
     let release = inst.has("release") || inst.has("acq_rel") || inst.has("sc");
-    let strong =
-        acquire || release || inst.has("relaxed") || inst.has("volatile") || inst.has("mmio");
-    Order {
-        strong,
-        acquire,
-        release,
-    }
+    let strong = acquire || release || inst.has("relaxed") || inst.has("volatile") || inst.has("mmio");
+    Order { strong, acquire, release }
 }
 
 /// Words of `ld` and `st` that change neither place nor value.
@@ -70,19 +65,12 @@ impl Decoder<'_> {
         match inst.parts.first().map_or("", String::as_str) {
             "ld" | "ldu" => {
                 let access = self.access(inst, 1)?;
-                let dst = self
-                    .elements(inst, 0)?
-                    .iter()
-                    .map(|o| self.dst_or_sink(o, inst.line));
+                let dst = self.elements(inst, 0)?.iter().map(|o| self.dst_or_sink(o, inst.line));
                 let dst = dst.collect::<Result<Vec<_>>>()?;
                 self.check_count(inst, &access, dst.len())?;
                 Ok(Op::Ld { access, dst })
             }
-            "st" if inst.has("async") => Err(Error::unsupported(
-                inst.line,
-                inst.opcode(),
-                "`st.async` is not yet",
-            )),
+            "st" if inst.has("async") => Err(Error::unsupported(inst.line, inst.opcode(), "`st.async` is not yet")),
             "st" => {
                 let access = self.access(inst, 0)?;
                 let ty = inst.parts.last().map_or("", String::as_str);
@@ -94,17 +82,9 @@ impl Decoder<'_> {
             "cvta" => self.cvta(inst),
             "isspacep" => {
                 let Some(space) = space(inst) else {
-                    return Err(Error::unsupported(
-                        inst.line,
-                        inst.opcode(),
-                        "no such space is",
-                    ));
+                    return Err(Error::unsupported(inst.line, inst.opcode(), "no such space is"));
                 };
-                Ok(Op::Isspacep {
-                    dst: self.dst_pred(inst, 0)?,
-                    src: self.src(inst, 1, "u64")?,
-                    space,
-                })
+                Ok(Op::Isspacep { dst: self.dst_pred(inst, 0)?, src: self.src(inst, 1, "u64")?, space })
             }
             "mapa" => Ok(Op::Mapa {
                 dst: self.dst(inst, 0)?,
@@ -128,11 +108,7 @@ impl Decoder<'_> {
 
     fn offset_op(&mut self, inst: &Instruction, base: Src, offset: u64) -> Result<Op> {
         let Some(row) = alu::find("add", "u64") else {
-            return Err(Error::unsupported(
-                inst.line,
-                inst.opcode(),
-                "its row is missing",
-            ));
+            return Err(Error::unsupported(inst.line, inst.opcode(), "its row is missing"));
         };
         Ok(Op::Alu {
             f: row.f,
@@ -149,11 +125,7 @@ impl Decoder<'_> {
             Some(Space::Param) => PARAM_BASE,
             _ => 0,
         };
-        let offset = if inst.has("to") {
-            base.wrapping_neg()
-        } else {
-            base
-        };
+        let offset = if inst.has("to") { base.wrapping_neg() } else { base };
         let src = self.src(inst, 1, "u64")?;
         self.offset_op(inst, src, offset)
     }
@@ -162,11 +134,7 @@ impl Decoder<'_> {
         if found == access.count as usize {
             return Ok(());
         }
-        let what = format!(
-            "`{}` moves {} elements, {found} are given",
-            inst.opcode(),
-            access.count
-        );
+        let what = format!("`{}` moves {} elements, {found} are given", inst.opcode(), access.count);
         Err(Error::syntax(inst.line, what))
     }
 
@@ -174,11 +142,7 @@ impl Decoder<'_> {
         let ty = inst.parts.last().map_or("", String::as_str);
         let bytes = type_bytes(ty).filter(|b| *b <= 8);
         let Some(bytes) = bytes else {
-            return Err(Error::unsupported(
-                inst.line,
-                inst.opcode(),
-                format!("elements of type .{ty} are not"),
-            ));
+            return Err(Error::unsupported(inst.line, inst.opcode(), format!("elements of type .{ty} are not")));
         };
         let mut count = 1;
         for part in inst.parts.iter().take(inst.parts.len() - 1).skip(1) {
@@ -189,20 +153,12 @@ impl Decoder<'_> {
                 p if HINTS.contains(&p) || p.starts_with("L1::") || p.starts_with("L2::") => {}
                 p if space(inst).is_some() && self.is_space(p) => {}
                 p => {
-                    return Err(Error::unsupported(
-                        inst.line,
-                        inst.opcode(),
-                        format!("the modifier .{p} is not"),
-                    ));
+                    return Err(Error::unsupported(inst.line, inst.opcode(), format!("the modifier .{p} is not")));
                 }
             }
         }
         if bytes * count > 32 {
-            return Err(Error::unsupported(
-                inst.line,
-                inst.opcode(),
-                "at most 32 bytes of a thread are",
-            ));
+            return Err(Error::unsupported(inst.line, inst.opcode(), "at most 32 bytes of a thread are"));
         }
         let (base, offset) = self.address(inst, address)?;
         let mut place = space(inst).unwrap_or(Space::Generic);
@@ -228,11 +184,7 @@ impl Decoder<'_> {
 
     /// Parameters of calls live in local memory.
     fn in_local(&self, inst: &Instruction, address: usize) -> bool {
-        match self
-            .address_parts(inst, address)
-            .ok()
-            .and_then(<[Operand]>::first)
-        {
+        match self.address_parts(inst, address).ok().and_then(<[Operand]>::first) {
             Some(Operand::Name(n) | Operand::Offset(n, _)) => {
                 matches!(self.symbol(n), Some(Symbol::Local(_)))
             }
@@ -243,32 +195,17 @@ impl Decoder<'_> {
     fn atom(&mut self, inst: &Instruction) -> Result<Op> {
         let returns = inst.parts.first().is_some_and(|p| p == "atom");
         let ty = inst.parts.last().map_or("", String::as_str);
-        let verbs = [
-            "add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec",
-        ];
-        let verb = inst
-            .parts
-            .iter()
-            .skip(1)
-            .find(|p| verbs.contains(&p.as_str()));
+        let verbs = ["add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"];
+        let verb = inst.parts.iter().skip(1).find(|p| verbs.contains(&p.as_str()));
         let vector = inst.has("v2") || inst.has("v4") || inst.has("v8") || inst.has("async");
-        let row = verb
-            .filter(|_| !vector)
-            .and_then(|v| atomic::find(&format!("{v}.{ty}")));
+        let row = verb.filter(|_| !vector).and_then(|v| atomic::find(&format!("{v}.{ty}")));
         let Some(row) = row else {
-            return Err(Error::unsupported(
-                inst.line,
-                inst.opcode(),
-                "no such atomic is",
-            ));
+            return Err(Error::unsupported(inst.line, inst.opcode(), "no such atomic is"));
         };
         let first = usize::from(returns);
         let (base, offset) = self.address(inst, first)?;
         // An atomic is strong whatever its order.
-        let order = Order {
-            strong: true,
-            ..order(inst)
-        };
+        let order = Order { strong: true, ..order(inst) };
         let access = Access {
             space: space(inst).unwrap_or(Space::Generic),
             bytes: row.bytes,
@@ -278,22 +215,8 @@ impl Decoder<'_> {
             offset,
             order,
         };
-        let dst = if returns {
-            self.dst_or_sink(self.operand(inst, 0)?, inst.line)?
-        } else {
-            None
-        };
-        let c = if row.name.starts_with("cas") {
-            self.src(inst, first + 2, ty)?
-        } else {
-            Src::Imm(0)
-        };
-        Ok(Op::Atom {
-            access,
-            op: row,
-            dst,
-            b: self.src(inst, first + 1, ty)?,
-            c,
-        })
+        let dst = if returns { self.dst_or_sink(self.operand(inst, 0)?, inst.line)? } else { None };
+        let c = if row.name.starts_with("cas") { self.src(inst, first + 2, ty)? } else { Src::Imm(0) };
+        Ok(Op::Atom { access, op: row, dst, b: self.src(inst, first + 1, ty)?, c })
     }
 }

@@ -21,20 +21,9 @@ use variables::Symbol;
 pub fn compile(source: &str, name: &str, global: &mut GlobalMemory) -> Result<Program> {
     let module = parse(source)?;
     let Some(function) = module.functions.iter().find(|f| f.entry && f.name == name) else {
-        let known: Vec<_> = module
-            .functions
-            .iter()
-            .filter(|f| f.entry)
-            .map(|f| f.name.as_str())
-            .collect();
-        let what = format!(
-            "the module has no such kernel; it has: {}",
-            known.join(", ")
-        );
-        return Err(Error::Launch {
-            kernel: name.to_string(),
-            what,
-        });
+        let known: Vec<_> = module.functions.iter().filter(|f| f.entry).map(|f| f.name.as_str()).collect();
+        let what = format!("the module has no such kernel; it has: {}", known.join(", "));
+        return Err(Error::Launch { kernel: name.to_string(), what });
     };
     let mut decoder = Decoder::new(&module);
     decoder.module_variables(global)?;
@@ -43,12 +32,7 @@ pub fn compile(source: &str, name: &str, global: &mut GlobalMemory) -> Result<Pr
 
 /// Names of the kernels of a module.
 pub fn kernels(source: &str) -> Result<Vec<String>> {
-    Ok(parse(source)?
-        .functions
-        .into_iter()
-        .filter(|f| f.entry)
-        .map(|f| f.name)
-        .collect())
+    Ok(parse(source)?.functions.into_iter().filter(|f| f.entry).map(|f| f.name).collect())
 }
 
 /// A branch target by name, with the blocks it is visible from.
@@ -117,13 +101,7 @@ impl<'m> Decoder<'m> {
                 inst.uses = uses::of(&inst.op);
             }
         }
-        let directive = |name: &str| {
-            function
-                .directives
-                .iter()
-                .find(|d| d.0 == name)
-                .map(|d| d.1.as_slice())
-        };
+        let directive = |name: &str| function.directives.iter().find(|d| d.0 == name).map(|d| d.1.as_slice());
         let three = |v: &[u64]| std::array::from_fn(|i| v.get(i).copied().unwrap_or(1) as u32);
         Ok(Program {
             name: function.name.clone(),
@@ -136,9 +114,7 @@ impl<'m> Decoder<'m> {
             local_bytes: self.local_bytes,
             reqntid: directive(".reqntid").map(three),
             maxntid: directive(".maxntid").map(|v| v.iter().product::<u64>() as u32),
-            maxnreg: directive(".maxnreg")
-                .and_then(|v| v.first())
-                .map(|v| *v as u32),
+            maxnreg: directive(".maxnreg").and_then(|v| v.first()).map(|v| *v as u32),
             cluster: directive(".reqnctapercluster").map(three),
             opcodes: std::mem::take(&mut self.opcodes),
             files: self.module.files.clone(),
@@ -162,15 +138,11 @@ impl<'m> Decoder<'m> {
                 Statement::Close => {
                     self.scopes.pop();
                 }
-                Statement::Registers(ty, name, count) => {
-                    self.declare_registers(ty, name, *count)?
-                }
+                Statement::Registers(ty, name, count) => self.declare_registers(ty, name, *count)?,
                 Statement::Variable(v) => self.declare_variable(v)?,
                 Statement::Location(file, line) => self.location = (*file, *line),
                 Statement::BranchTargets(name, targets, line) => {
-                    self.scope_mut()
-                        .tables
-                        .insert(name.clone(), (targets.clone(), *line));
+                    self.scope_mut().tables.insert(name.clone(), (targets.clone(), *line));
                 }
                 Statement::Label(name, line) => self.label(name.clone(), *line)?,
                 Statement::Instruction(inst) => self.instruction(inst)?,
@@ -182,15 +154,8 @@ impl<'m> Decoder<'m> {
 
     fn label(&mut self, name: String, line: u32) -> Result<()> {
         let pc = self.insts.len() as u32;
-        if self
-            .labels
-            .insert((self.block(), name.clone()), pc)
-            .is_some()
-        {
-            return Err(Error::syntax(
-                line,
-                format!("label `{name}` is defined twice"),
-            ));
+        if self.labels.insert((self.block(), name.clone()), pc).is_some() {
+            return Err(Error::syntax(line, format!("label `{name}` is defined twice")));
         }
         Ok(())
     }
@@ -198,26 +163,16 @@ impl<'m> Decoder<'m> {
     /// A reference to a label, to be resolved when all are known.
     fn target(&mut self, name: &str, line: u32) -> u32 {
         let blocks = self.scopes.iter().rev().map(|s| s.block).collect();
-        self.uses.push(LabelUse {
-            name: name.to_string(),
-            blocks,
-            line,
-        });
+        self.uses.push(LabelUse { name: name.to_string(), blocks, line });
         self.uses.len() as u32 - 1
     }
 
     fn resolve_labels(&mut self) -> Result<()> {
         let mut targets = Vec::with_capacity(self.uses.len());
         for u in &self.uses {
-            let found = u
-                .blocks
-                .iter()
-                .find_map(|b| self.labels.get(&(*b, u.name.clone())));
+            let found = u.blocks.iter().find_map(|b| self.labels.get(&(*b, u.name.clone())));
             let Some(pc) = found else {
-                return Err(Error::syntax(
-                    u.line,
-                    format!("no label `{}` is visible here", u.name),
-                ));
+                return Err(Error::syntax(u.line, format!("no label `{}` is visible here", u.name)));
             };
             targets.push(*pc);
         }
@@ -234,22 +189,11 @@ impl<'m> Decoder<'m> {
 
     fn push(&mut self, op: Op, guard: PredSrc, opcode: &str, line: u32) {
         let next = self.opcodes.len() as u32;
-        let opcode = *self
-            .opcode_index
-            .entry(opcode.to_string())
-            .or_insert_with(|| {
-                self.opcodes.push(opcode.to_string());
-                next
-            });
-        self.insts.push(Inst {
-            op,
-            guard,
-            line,
-            opcode,
-            location: self.location,
-            index: 0,
-            uses: Uses::default(),
+        let opcode = *self.opcode_index.entry(opcode.to_string()).or_insert_with(|| {
+            self.opcodes.push(opcode.to_string());
+            next
         });
+        self.insts.push(Inst { op, guard, line, opcode, location: self.location, index: 0, uses: Uses::default() });
     }
 
     fn instruction(&mut self, inst: &'m Instruction) -> Result<()> {
@@ -271,51 +215,32 @@ impl<'m> Decoder<'m> {
         Ok(match stem {
             "bra" => {
                 let name = self.name_of(inst, 0)?;
-                Op::Bra {
-                    target: self.target(&name, inst.line),
-                    join: 0,
-                }
+                Op::Bra { target: self.target(&name, inst.line), join: 0 }
             }
             "brx" => {
                 let index = self.src(inst, 0, "u32")?;
                 let name = self.name_of(inst, 1)?;
-                let table = self
-                    .scopes
-                    .iter()
-                    .rev()
-                    .find_map(|s| s.tables.get(&name))
-                    .cloned();
+                let table = self.scopes.iter().rev().find_map(|s| s.tables.get(&name)).cloned();
                 let Some((names, line)) = table else {
-                    return Err(Error::syntax(
-                        inst.line,
-                        format!("no `.branchtargets` named `{name}`"),
-                    ));
+                    return Err(Error::syntax(inst.line, format!("no `.branchtargets` named `{name}`")));
                 };
-                Op::Brx {
-                    index,
-                    targets: names.iter().map(|n| self.target(n, line)).collect(),
-                    join: 0,
-                }
+                Op::Brx { index, targets: names.iter().map(|n| self.target(n, line)).collect(), join: 0 }
             }
             "ret" => match self.calls.last().and_then(|c| c.1.clone()) {
-                Some(after) => Op::Bra {
-                    target: self.target(&after, inst.line),
-                    join: 0,
-                },
+                Some(after) => Op::Bra { target: self.target(&after, inst.line), join: 0 },
                 None => Op::Exit,
             },
             "exit" => Op::Exit,
             "trap" => Op::Trap,
             // Hints, and waits for grids that the simulator does not overlap.
-            "brkpt" | "nanosleep" | "prefetch" | "prefetchu" | "discard" | "applypriority"
-            | "griddepcontrol" | "pmevent" => Op::Nop,
-            "ld" | "ldu" | "st" | "atom" | "red" | "cvta" | "isspacep" | "mapa" | "getctarank"
-            | "createpolicy" => self.memory_op(inst)?,
-            "cp" | "mma" | "wgmma" | "ldmatrix" | "stmatrix" | "movmatrix" => {
-                self.tensor_op(inst)?
+            "brkpt" | "nanosleep" | "prefetch" | "prefetchu" | "discard" | "applypriority" | "griddepcontrol"
+            | "pmevent" => Op::Nop,
+            "ld" | "ldu" | "st" | "atom" | "red" | "cvta" | "isspacep" | "mapa" | "getctarank" | "createpolicy" => {
+                self.memory_op(inst)?
             }
-            "bar" | "barrier" | "fence" | "membar" | "mbarrier" | "shfl" | "vote" | "match"
-            | "redux" | "elect" | "activemask" | "setmaxnreg" => self.sync_op(inst)?,
+            "cp" | "mma" | "wgmma" | "ldmatrix" | "stmatrix" | "movmatrix" => self.tensor_op(inst)?,
+            "bar" | "barrier" | "fence" | "membar" | "mbarrier" | "shfl" | "vote" | "match" | "redux" | "elect"
+            | "activemask" | "setmaxnreg" => self.sync_op(inst)?,
             _ => self.scalar_op(inst)?,
         })
     }
@@ -337,9 +262,7 @@ impl<'m> Decoder<'m> {
         let module = self.module;
         let callee = module.functions.iter().find(|f| f.name == name);
         let Some((callee, body)) = callee.and_then(|c| Some((c, c.body.as_deref()?))) else {
-            return unsupported(&format!(
-                "function `{name}` is not in the module (or is called through a register)"
-            ));
+            return unsupported(&format!("function `{name}` is not in the module (or is called through a register)"));
         };
         if self.calls.iter().any(|c| c.0 == name) {
             return unsupported("recursion is");
@@ -350,21 +273,12 @@ impl<'m> Decoder<'m> {
                 return unsupported("such a guard");
             };
             let target = self.target(&after, inst.line);
-            self.push(
-                Op::Bra { target, join: 0 },
-                PredSrc::Reg(r, !negated),
-                "bra",
-                inst.line,
-            );
+            self.push(Op::Bra { target, join: 0 }, PredSrc::Reg(r, !negated), "bra", inst.line);
         }
         let block = self.block();
         let mut bound: Vec<(String, Symbol)> = Vec::new();
         for (is_argument, list) in lists {
-            let formal = if is_argument {
-                &callee.params
-            } else {
-                &callee.returns
-            };
+            let formal = if is_argument { &callee.params } else { &callee.returns };
             for (f, actual) in formal.iter().zip(list) {
                 let Operand::Name(actual) = actual else {
                     return unsupported("arguments must be parameters");

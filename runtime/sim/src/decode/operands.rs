@@ -29,12 +29,7 @@ struct Bank {
 impl Scope {
     /// An empty block.
     pub fn new(block: u32) -> Self {
-        Scope {
-            block,
-            registers: HashMap::new(),
-            symbols: HashMap::new(),
-            tables: HashMap::new(),
-        }
+        Scope { block, registers: HashMap::new(), symbols: HashMap::new(), tables: HashMap::new() }
     }
 }
 
@@ -87,24 +82,13 @@ impl Decoder<'_> {
     pub fn declare_registers(&mut self, ty: &str, name: &str, count: Option<u64>) -> Result<()> {
         let predicate = ty == "pred";
         let n = count.unwrap_or(1) as u32;
-        let base = if predicate {
-            self.predicates
-        } else {
-            self.registers
-        };
+        let base = if predicate { self.predicates } else { self.registers };
         if predicate {
             self.predicates += n;
         } else {
             self.registers += n;
         }
-        self.scope_mut().registers.insert(
-            name.to_string(),
-            Bank {
-                base,
-                count,
-                predicate,
-            },
-        );
+        self.scope_mut().registers.insert(name.to_string(), Bank { base, count, predicate });
         Ok(())
     }
 
@@ -140,22 +124,16 @@ impl Decoder<'_> {
 
     /// Operand `i` of an instruction.
     pub fn operand<'i>(&self, inst: &'i Instruction, i: usize) -> Result<&'i Operand> {
-        inst.operands.get(i).ok_or_else(|| {
-            Error::syntax(
-                inst.line,
-                format!("`{}` needs more than {i} operands", inst.opcode()),
-            )
-        })
+        inst.operands
+            .get(i)
+            .ok_or_else(|| Error::syntax(inst.line, format!("`{}` needs more than {i} operands", inst.opcode())))
     }
 
     /// Operand `i` as a name.
     pub fn name_of(&self, inst: &Instruction, i: usize) -> Result<String> {
         match self.operand(inst, i)? {
             Operand::Name(n) => Ok(n.clone()),
-            _ => Err(Error::syntax(
-                inst.line,
-                format!("operand {} of `{}` must be a name", i + 1, inst.opcode()),
-            )),
+            _ => Err(Error::syntax(inst.line, format!("operand {} of `{}` must be a name", i + 1, inst.opcode()))),
         }
     }
 
@@ -201,10 +179,7 @@ impl Decoder<'_> {
                 self.symbol_value(n, 0, line)
             }
             Operand::Offset(n, offset) => self.symbol_value(n, *offset, line),
-            _ => Err(Error::syntax(
-                line,
-                "a value must be a register, a constant or a symbol",
-            )),
+            _ => Err(Error::syntax(line, "a value must be a register, a constant or a symbol")),
         }
     }
 
@@ -213,11 +188,9 @@ impl Decoder<'_> {
             Some(Symbol::Shared(a) | Symbol::Global(a) | Symbol::Local(a) | Symbol::Param(a)) => {
                 Ok(Src::Imm(a.wrapping_add(offset as u64)))
             }
-            None if name.starts_with('%') => Err(Error::unsupported(
-                line,
-                name,
-                "it is neither declared nor a special register that is known",
-            )),
+            None if name.starts_with('%') => {
+                Err(Error::unsupported(line, name, "it is neither declared nor a special register that is known"))
+            }
             None => Err(Error::syntax(line, format!("`{name}` is not declared"))),
         }
     }
@@ -264,33 +237,20 @@ impl Decoder<'_> {
     pub fn registers_of(&self, inst: &Instruction, i: usize) -> Result<Vec<Reg>> {
         self.elements(inst, i)?
             .iter()
-            .map(|o| {
-                self.dst_or_sink(o, inst.line)?
-                    .ok_or_else(|| Error::syntax(inst.line, "`_` cannot stand here"))
-            })
+            .map(|o| self.dst_or_sink(o, inst.line)?.ok_or_else(|| Error::syntax(inst.line, "`_` cannot stand here")))
             .collect()
     }
 
     /// Values of a vector operand.
     pub fn values_of(&self, inst: &Instruction, i: usize, ty: &str) -> Result<Vec<Src>> {
-        self.elements(inst, i)?
-            .iter()
-            .map(|o| self.src_of(o, ty, inst.line))
-            .collect()
+        self.elements(inst, i)?.iter().map(|o| self.src_of(o, ty, inst.line)).collect()
     }
 
     /// Contents of an address operand.
     pub fn address_parts<'i>(&self, inst: &'i Instruction, i: usize) -> Result<&'i [Operand]> {
         match self.operand(inst, i)? {
             Operand::Address(parts) => Ok(parts),
-            _ => Err(Error::syntax(
-                inst.line,
-                format!(
-                    "operand {} of `{}` must be an address",
-                    i + 1,
-                    inst.opcode()
-                ),
-            )),
+            _ => Err(Error::syntax(inst.line, format!("operand {} of `{}` must be an address", i + 1, inst.opcode()))),
         }
     }
 
@@ -317,14 +277,7 @@ impl Decoder<'_> {
     pub fn constant(&self, inst: &Instruction, i: usize) -> Result<u64> {
         match self.src(inst, i, "u64")? {
             Src::Imm(n) => Ok(n),
-            _ => Err(Error::syntax(
-                inst.line,
-                format!(
-                    "operand {} of `{}` must be a constant",
-                    i + 1,
-                    inst.opcode()
-                ),
-            )),
+            _ => Err(Error::syntax(inst.line, format!("operand {} of `{}` must be a constant", i + 1, inst.opcode()))),
         }
     }
 }

@@ -30,11 +30,7 @@ impl Decoder<'_> {
             "testp" => self.testp(inst, ty),
             "lop3" => Ok(Op::Lop3 {
                 dst: self.dst(inst, 0)?,
-                src: [
-                    self.src(inst, 1, ty)?,
-                    self.src(inst, 2, ty)?,
-                    self.src(inst, 3, ty)?,
-                ],
+                src: [self.src(inst, 1, ty)?, self.src(inst, 2, ty)?, self.src(inst, 3, ty)?],
                 table: self.constant(inst, 4)? as u32,
             }),
             "bfi" => Ok(Op::Bfi {
@@ -56,15 +52,9 @@ impl Decoder<'_> {
 
     fn alu(&mut self, inst: &Instruction, stem: &str, ty: &str) -> Result<Op> {
         let last = inst.parts.len() - 1;
-        let float = matches!(
-            ty,
-            "f32" | "f64" | "f16" | "bf16" | "f16x2" | "bf16x2" | "f32x2"
-        );
+        let float = matches!(ty, "f32" | "f64" | "f16" | "bf16" | "f16x2" | "bf16x2" | "f32x2");
         let middle = inst.parts.get(1..last.max(1)).unwrap_or_default();
-        let kept = middle
-            .iter()
-            .map(String::as_str)
-            .filter(|p| !(PLAIN.contains(p) || float && *p == "sat"));
+        let kept = middle.iter().map(String::as_str).filter(|p| !(PLAIN.contains(p) || float && *p == "sat"));
         let mut name = stem.to_string();
         for part in kept {
             name.push('.');
@@ -76,22 +66,14 @@ impl Decoder<'_> {
             None => alu::find(&name, ty),
         };
         let Some(row) = row else {
-            let why = match middle
-                .iter()
-                .find(|p| matches!(p.as_str(), "rz" | "rm" | "rp"))
-            {
+            let why = match middle.iter().find(|p| matches!(p.as_str(), "rz" | "rm" | "rp")) {
                 Some(round) => format!("arithmetic with rounding .{round} is not"),
                 None => "there is no such instruction here".to_string(),
             };
             return Err(Error::unsupported(inst.line, inst.opcode(), why));
         };
         if inst.operands.len() != row.arity + 1 {
-            let what = format!(
-                "`{}` takes {} operands, not {}",
-                inst.opcode(),
-                row.arity + 1,
-                inst.operands.len()
-            );
+            let what = format!("`{}` takes {} operands, not {}", inst.opcode(), row.arity + 1, inst.operands.len());
             return Err(Error::syntax(inst.line, what));
         }
         let mut src = [Src::Imm(0); 3];
@@ -99,23 +81,11 @@ impl Decoder<'_> {
             *s = self.src(inst, i + 1, ty)?;
         }
         let single = ty == "f32";
-        let mods = Mods {
-            ftz: single && inst.has("ftz"),
-            sat: single && inst.has("sat"),
-        };
+        let mods = Mods { ftz: single && inst.has("ftz"), sat: single && inst.has("sat") };
         if inst.has("sat") && float && !single {
-            return Err(Error::unsupported(
-                inst.line,
-                inst.opcode(),
-                "saturation is, of f32 only",
-            ));
+            return Err(Error::unsupported(inst.line, inst.opcode(), "saturation is, of f32 only"));
         }
-        Ok(Op::Alu {
-            f: row.f,
-            dst: self.dst(inst, 0)?,
-            src,
-            mods,
-        })
+        Ok(Op::Alu { f: row.f, dst: self.dst(inst, 0)?, src, mods })
     }
 
     fn carry(&mut self, inst: &Instruction, stem: &str, ty: &str) -> Result<Op> {
@@ -138,36 +108,19 @@ impl Decoder<'_> {
                 PredSrc::Reg(r, negated) => PredSrc::Reg(r, !negated),
                 PredSrc::Const(c) => PredSrc::Const(!c),
             };
-            return Ok(Op::Logic {
-                op: LogicOp::Mov,
-                dst,
-                a,
-                b: a,
-            });
+            return Ok(Op::Logic { op: LogicOp::Mov, dst, a, b: a });
         }
         let Some(op) = logic(stem) else {
-            return Err(Error::unsupported(
-                inst.line,
-                inst.opcode(),
-                "there is no such instruction on predicates",
-            ));
+            return Err(Error::unsupported(inst.line, inst.opcode(), "there is no such instruction on predicates"));
         };
-        let b = if op == LogicOp::Mov {
-            a
-        } else {
-            self.pred(inst, 2)?
-        };
+        let b = if op == LogicOp::Mov { a } else { self.pred(inst, 2)? };
         Ok(Op::Logic { op, dst, a, b })
     }
 
     fn setp(&mut self, inst: &Instruction, ty: &str) -> Result<Op> {
         let op = inst.parts.get(1).map_or("", String::as_str);
         let Some(f) = alu::compare(op, ty) else {
-            return Err(Error::unsupported(
-                inst.line,
-                inst.opcode(),
-                "no such comparison is",
-            ));
+            return Err(Error::unsupported(inst.line, inst.opcode(), "no such comparison is"));
         };
         let combine = inst.parts.iter().skip(2).find_map(|p| logic(p));
         let (p, q) = self.pair(inst, 0)?;
@@ -188,37 +141,18 @@ impl Decoder<'_> {
 
     fn set(&mut self, inst: &Instruction, ty: &str) -> Result<Op> {
         let op = inst.parts.get(1).map_or("", String::as_str);
-        let to = inst
-            .parts
-            .len()
-            .checked_sub(2)
-            .and_then(|i| inst.parts.get(i))
-            .map_or("", String::as_str);
+        let to = inst.parts.len().checked_sub(2).and_then(|i| inst.parts.get(i)).map_or("", String::as_str);
         let one = match to {
             "u32" | "s32" => 0xFFFF_FFFF,
             "f32" => 0x3F80_0000,
             _ => {
-                return Err(Error::unsupported(
-                    inst.line,
-                    inst.opcode(),
-                    "results of 32 bits are",
-                ));
+                return Err(Error::unsupported(inst.line, inst.opcode(), "results of 32 bits are"));
             }
         };
         let Some(f) = alu::compare(op, ty) else {
-            return Err(Error::unsupported(
-                inst.line,
-                inst.opcode(),
-                "no such comparison is",
-            ));
+            return Err(Error::unsupported(inst.line, inst.opcode(), "no such comparison is"));
         };
-        Ok(Op::Set {
-            f,
-            dst: self.dst(inst, 0)?,
-            a: self.src(inst, 1, ty)?,
-            b: self.src(inst, 2, ty)?,
-            one,
-        })
+        Ok(Op::Set { f, dst: self.dst(inst, 0)?, a: self.src(inst, 1, ty)?, b: self.src(inst, 2, ty)?, one })
     }
 
     fn testp(&mut self, inst: &Instruction, ty: &str) -> Result<Op> {
@@ -230,72 +164,37 @@ impl Decoder<'_> {
             "normal" => FloatClass::Normal,
             "subnormal" => FloatClass::Subnormal,
             _ => {
-                return Err(Error::unsupported(
-                    inst.line,
-                    inst.opcode(),
-                    "no such class is",
-                ));
+                return Err(Error::unsupported(inst.line, inst.opcode(), "no such class is"));
             }
         };
-        let test = FloatTest {
-            class,
-            wide: ty == "f64",
-        };
-        Ok(Op::PredFromTest {
-            dst: self.dst_pred(inst, 0)?,
-            src: self.src(inst, 1, ty)?,
-            test,
-        })
+        let test = FloatTest { class, wide: ty == "f64" };
+        Ok(Op::PredFromTest { dst: self.dst_pred(inst, 0)?, src: self.src(inst, 1, ty)?, test })
     }
 
     fn mov(&mut self, inst: &Instruction, ty: &str) -> Result<Op> {
         let bits = Scalar::parse(ty).map_or(0, Scalar::bits);
         if let Operand::Vector(parts) = self.operand(inst, 0)? {
             let each = bits / parts.len().max(1) as u32;
-            let dst = parts
-                .iter()
-                .map(|p| self.dst_or_sink(p, inst.line))
-                .collect::<Result<Vec<_>>>()?;
+            let dst = parts.iter().map(|p| self.dst_or_sink(p, inst.line)).collect::<Result<Vec<_>>>()?;
             if each == 0 {
-                return Err(Error::unsupported(
-                    inst.line,
-                    inst.opcode(),
-                    "moves of up to 64 bits are",
-                ));
+                return Err(Error::unsupported(inst.line, inst.opcode(), "moves of up to 64 bits are"));
             }
-            return Ok(Op::Unpack {
-                dst,
-                src: self.src(inst, 1, ty)?,
-                bits: each,
-            });
+            return Ok(Op::Unpack { dst, src: self.src(inst, 1, ty)?, bits: each });
         }
         if let Operand::Vector(parts) = self.operand(inst, 1)? {
             let each = bits / parts.len().max(1) as u32;
             if each == 0 {
-                return Err(Error::unsupported(
-                    inst.line,
-                    inst.opcode(),
-                    "moves of up to 64 bits are",
-                ));
+                return Err(Error::unsupported(inst.line, inst.opcode(), "moves of up to 64 bits are"));
             }
             let part = format!("b{each}");
-            return Ok(Op::Pack {
-                dst: self.dst(inst, 0)?,
-                src: self.values_of(inst, 1, &part)?,
-                bits: each,
-            });
+            return Ok(Op::Pack { dst: self.dst(inst, 0)?, src: self.values_of(inst, 1, &part)?, bits: each });
         }
         self.alu(inst, "mov", ty)
     }
 
     fn cvt(&mut self, inst: &Instruction) -> Result<Op> {
         let unsupported = |why: &str| Err(Error::unsupported(inst.line, inst.opcode(), why));
-        let types: Vec<Scalar> = inst
-            .parts
-            .iter()
-            .skip(1)
-            .filter_map(|p| Scalar::parse(p))
-            .collect();
+        let types: Vec<Scalar> = inst.parts.iter().skip(1).filter_map(|p| Scalar::parse(p)).collect();
         let [to, from] = types.as_slice() else {
             return unsupported("such types are not");
         };
@@ -308,12 +207,7 @@ impl Decoder<'_> {
             saturate: false,
             relu: false,
         };
-        for part in inst
-            .parts
-            .iter()
-            .skip(1)
-            .filter(|p| Scalar::parse(p).is_none())
-        {
+        for part in inst.parts.iter().skip(1).filter(|p| Scalar::parse(p).is_none()) {
             match part.as_str() {
                 "rn" => conv.round = Round::Nearest,
                 "rna" => conv.round = Round::NearestAway,
@@ -332,15 +226,7 @@ impl Decoder<'_> {
         }
         let two = to.packed() && *from == Scalar::F32;
         let first = self.src(inst, 1, "b64")?;
-        let second = if two {
-            self.src(inst, 2, "b64")?
-        } else {
-            Src::Imm(0)
-        };
-        Ok(Op::Cvt {
-            conv,
-            dst: self.dst(inst, 0)?,
-            src: [first, second],
-        })
+        let second = if two { self.src(inst, 2, "b64")? } else { Src::Imm(0) };
+        Ok(Op::Cvt { conv, dst: self.dst(inst, 0)?, src: [first, second] })
     }
 }

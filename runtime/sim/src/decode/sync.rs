@@ -15,31 +15,18 @@ impl Decoder<'_> {
         match inst.parts.first().map_or("", String::as_str) {
             "bar" | "barrier" => self.barrier(inst),
             // On sm_70 and later `membar` is `fence.sc`.
-            "membar" if inst.has("cta") => Ok(Op::Fence {
-                kind: Fence::Thread,
-            }),
-            "membar" => Ok(Op::Fence {
-                kind: Fence::Sequential,
-            }),
+            "membar" if inst.has("cta") => Ok(Op::Fence { kind: Fence::Thread }),
+            "membar" => Ok(Op::Fence { kind: Fence::Sequential }),
             "fence" => self.fence(inst),
             "mbarrier" => self.mbarrier_op(inst),
-            "setmaxnreg" => Ok(Op::SetMaxNReg {
-                registers: self.constant(inst, 0)? as u32,
-                increase: inst.has("inc"),
-            }),
-            "activemask" => Ok(Op::Activemask {
-                dst: self.dst(inst, 0)?,
-            }),
+            "setmaxnreg" => Ok(Op::SetMaxNReg { registers: self.constant(inst, 0)? as u32, increase: inst.has("inc") }),
+            "activemask" => Ok(Op::Activemask { dst: self.dst(inst, 0)? }),
             "elect" => {
                 let (d, p) = self.pair(inst, 0)?;
                 let Some(pred) = self.maybe_predicate(p, inst.line)? else {
                     return Err(Error::syntax(inst.line, "`elect.sync` needs a predicate"));
                 };
-                Ok(Op::Elect {
-                    dst: self.maybe_register(d, inst.line)?,
-                    pred,
-                    mask: self.src(inst, 1, "b32")?,
-                })
+                Ok(Op::Elect { dst: self.maybe_register(d, inst.line)?, pred, mask: self.src(inst, 1, "b32")? })
             }
             _ => self.exchange(inst),
         }
@@ -47,19 +34,9 @@ impl Decoder<'_> {
 
     fn exchange(&mut self, inst: &Instruction) -> Result<Op> {
         let ty = inst.parts.last().map_or("", String::as_str);
-        let unsupported = || {
-            Err(Error::unsupported(
-                inst.line,
-                inst.opcode(),
-                "no such form is",
-            ))
-        };
+        let unsupported = || Err(Error::unsupported(inst.line, inst.opcode(), "no such form is"));
         if !inst.has("sync") {
-            return Err(Error::unsupported(
-                inst.line,
-                inst.opcode(),
-                "only the `.sync` form is",
-            ));
+            return Err(Error::unsupported(inst.line, inst.opcode(), "only the `.sync` form is"));
         }
         match inst.parts.first().map_or("", String::as_str) {
             "shfl" => {
@@ -75,15 +52,7 @@ impl Decoder<'_> {
                     return unsupported();
                 };
                 let [a, b, c, mask] = self.four(inst, 1)?;
-                Ok(Op::Shfl {
-                    mode,
-                    dst,
-                    pred: self.maybe_predicate(p, inst.line)?,
-                    a,
-                    b,
-                    c,
-                    mask,
-                })
+                Ok(Op::Shfl { mode, dst, pred: self.maybe_predicate(p, inst.line)?, a, b, c, mask })
             }
             "vote" => {
                 let mode = match inst.parts.get(2).map_or("", String::as_str) {
@@ -93,17 +62,8 @@ impl Decoder<'_> {
                     "ballot" => VoteMode::Ballot,
                     _ => return unsupported(),
                 };
-                let dst = if mode == VoteMode::Ballot {
-                    self.dst(inst, 0)?
-                } else {
-                    self.dst_pred(inst, 0)?
-                };
-                Ok(Op::Vote {
-                    mode,
-                    dst,
-                    p: self.pred(inst, 1)?,
-                    mask: self.src(inst, 2, "b32")?,
-                })
+                let dst = if mode == VoteMode::Ballot { self.dst(inst, 0)? } else { self.dst_pred(inst, 0)? };
+                Ok(Op::Vote { mode, dst, p: self.pred(inst, 1)?, mask: self.src(inst, 2, "b32")? })
             }
             "match" => {
                 let (d, p) = self.pair(inst, 0)?;
@@ -118,13 +78,8 @@ impl Decoder<'_> {
             }
             _ => {
                 // `redux.sync.add.s32`: the row of its operation.
-                let rest: Vec<_> = inst
-                    .parts
-                    .iter()
-                    .skip(2)
-                    .take(inst.parts.len().saturating_sub(3))
-                    .cloned()
-                    .collect();
+                let rest: Vec<_> =
+                    inst.parts.iter().skip(2).take(inst.parts.len().saturating_sub(3)).cloned().collect();
                 let Some(row) = alu::find(&rest.join("."), ty) else {
                     return unsupported();
                 };
@@ -145,46 +100,23 @@ impl Decoder<'_> {
 
     fn barrier(&mut self, inst: &Instruction) -> Result<Op> {
         if inst.has("warp") {
-            return Ok(Op::BarWarp {
-                mask: self.src(inst, 0, "b32")?,
-            });
+            return Ok(Op::BarWarp { mask: self.src(inst, 0, "b32")? });
         }
         if inst.has("cluster") {
             let aligned = inst.has("aligned");
             return Ok(if inst.has("arrive") {
-                Op::ClusterArrive {
-                    release: !inst.has("relaxed"),
-                    aligned,
-                }
+                Op::ClusterArrive { release: !inst.has("relaxed"), aligned }
             } else {
-                Op::ClusterWait {
-                    acquire: true,
-                    aligned,
-                }
+                Op::ClusterWait { acquire: true, aligned }
             });
         }
         // `bar` is the aligned form of `barrier`.
         let aligned = inst.parts.first().is_some_and(|p| p == "bar") || inst.has("aligned");
         if !inst.has("red") {
-            let mode = if inst.has("arrive") {
-                BarMode::Arrive
-            } else {
-                BarMode::Sync
-            };
-            let count = if inst.operands.len() > 1 {
-                Some(self.src(inst, 1, "u32")?)
-            } else {
-                None
-            };
+            let mode = if inst.has("arrive") { BarMode::Arrive } else { BarMode::Sync };
+            let count = if inst.operands.len() > 1 { Some(self.src(inst, 1, "u32")?) } else { None };
             let id = self.src(inst, 0, "u32")?;
-            return Ok(Op::Bar {
-                mode,
-                id,
-                count,
-                aligned,
-                dst: None,
-                pred: PredSrc::Const(true),
-            });
+            return Ok(Op::Bar { mode, id, count, aligned, dst: None, pred: PredSrc::Const(true) });
         }
         let mode = if inst.has("popc") {
             BarMode::RedPopc
@@ -193,26 +125,11 @@ impl Decoder<'_> {
         } else {
             BarMode::RedOr
         };
-        let dst = if mode == BarMode::RedPopc {
-            self.dst(inst, 0)?
-        } else {
-            self.dst_pred(inst, 0)?
-        };
+        let dst = if mode == BarMode::RedPopc { self.dst(inst, 0)? } else { self.dst_pred(inst, 0)? };
         let last = inst.operands.len() - 1;
-        let count = if last > 2 {
-            Some(self.src(inst, 2, "u32")?)
-        } else {
-            None
-        };
+        let count = if last > 2 { Some(self.src(inst, 2, "u32")?) } else { None };
         let (id, pred) = (self.src(inst, 1, "u32")?, self.pred(inst, last)?);
-        Ok(Op::Bar {
-            mode,
-            id,
-            count,
-            aligned,
-            dst: Some(dst),
-            pred,
-        })
+        Ok(Op::Bar { mode, id, count, aligned, dst: Some(dst), pred })
     }
 
     fn fence(&mut self, inst: &Instruction) -> Result<Op> {
@@ -225,11 +142,7 @@ impl Decoder<'_> {
                 p if p.starts_with("tensormap") => Fence::ProxyTensormap,
                 // `fence.proxy.async::generic.acquire...` is part of another protocol.
                 p => {
-                    return Err(Error::unsupported(
-                        inst.line,
-                        inst.opcode(),
-                        format!("the proxy {p} is not"),
-                    ));
+                    return Err(Error::unsupported(inst.line, inst.opcode(), format!("the proxy {p} is not")));
                 }
             }
         } else if inst.has("sc") && !inst.has("cta") {
@@ -259,21 +172,12 @@ impl Decoder<'_> {
             "try_wait" => MbarKind::TryState,
             "pending_count" => MbarKind::PendingCount,
             _ => {
-                return Err(Error::unsupported(
-                    inst.line,
-                    inst.opcode(),
-                    "no such operation is",
-                ));
+                return Err(Error::unsupported(inst.line, inst.opcode(), "no such operation is"));
             }
         };
-        let address = inst
-            .operands
-            .iter()
-            .position(|o| matches!(o, Operand::Address(_)));
-        let waits = matches!(
-            kind,
-            MbarKind::TestParity | MbarKind::TestState | MbarKind::TryParity | MbarKind::TryState
-        );
+        let address = inst.operands.iter().position(|o| matches!(o, Operand::Address(_)));
+        let waits =
+            matches!(kind, MbarKind::TestParity | MbarKind::TestState | MbarKind::TryParity | MbarKind::TryState);
         let dst = match (address, kind) {
             (_, MbarKind::PendingCount) => Some(self.dst(inst, 0)?),
             (Some(1), _) if waits => Some(self.dst_pred(inst, 0)?),
@@ -285,20 +189,8 @@ impl Decoder<'_> {
             None => (Src::Imm(0), 0),
         };
         let next = address.map_or(1, |i| i + 1);
-        let arg = if inst.operands.len() > next {
-            self.src(inst, next, "u64")?
-        } else {
-            Src::Imm(1)
-        };
+        let arg = if inst.operands.len() > next { self.src(inst, next, "u64")? } else { Src::Imm(1) };
         let space = space(inst).unwrap_or(Space::Generic);
-        Ok(Op::Mbar(Box::new(MbarOp {
-            kind,
-            space,
-            addr,
-            offset,
-            dst,
-            arg,
-            release: !inst.has("relaxed"),
-        })))
+        Ok(Op::Mbar(Box::new(MbarOp { kind, space, addr, offset, dst, arg, release: !inst.has("relaxed") })))
     }
 }

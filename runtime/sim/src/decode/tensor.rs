@@ -3,9 +3,7 @@
 use super::Decoder;
 use crate::error::{Error, Result};
 use crate::exec::atomic;
-use crate::program::{
-    BulkDir, BulkOp, BulkType, CpAsyncOp, MatrixOp, MmaOp, Op, PredSrc, Src, WgmmaOp,
-};
+use crate::program::{BulkDir, BulkOp, BulkType, CpAsyncOp, MatrixOp, MmaOp, Op, PredSrc, Src, WgmmaOp};
 use crate::syntax::{Instruction, Operand};
 use crate::tensor::mma::{Element, MmaShape};
 use crate::tensor::wgmma::WgmmaShape;
@@ -17,10 +15,7 @@ impl Decoder<'_> {
             "mma" => self.mma_op(inst),
             "wgmma" => self.wgmma_op(inst),
             "ldmatrix" | "stmatrix" => self.matrix_op(inst),
-            "movmatrix" => Ok(Op::Movmatrix {
-                dst: self.dst(inst, 0)?,
-                src: self.src(inst, 1, "b32")?,
-            }),
+            "movmatrix" => Ok(Op::Movmatrix { dst: self.dst(inst, 0)?, src: self.src(inst, 1, "b32")? }),
             _ if inst.has("bulk") => self.bulk_op(inst),
             _ => self.cp_async_op(inst),
         }
@@ -31,38 +26,15 @@ impl Decoder<'_> {
     }
 
     fn elements_of<const N: usize>(&self, inst: &Instruction) -> Result<[Element; N]> {
-        let found: Vec<Element> = inst
-            .parts
-            .iter()
-            .filter_map(|p| Element::parse(p))
-            .collect();
-        found
-            .try_into()
-            .or_else(|_| self.refuse(inst, "such types are not"))
+        let found: Vec<Element> = inst.parts.iter().filter_map(|p| Element::parse(p)).collect();
+        found.try_into().or_else(|_| self.refuse(inst, "such types are not"))
     }
 
     fn mma_op(&mut self, inst: &Instruction) -> Result<Op> {
         let [d, a, b, c] = self.elements_of::<4>(inst)?;
-        let name = inst
-            .parts
-            .iter()
-            .find(|p| p.starts_with('m') && p.contains('k'))
-            .map_or("", String::as_str);
-        let known = [
-            "mma",
-            "sync",
-            "aligned",
-            "row",
-            "col",
-            "satfinite",
-            "rn",
-            name,
-        ];
-        if let Some(p) = inst
-            .parts
-            .iter()
-            .find(|p| !known.contains(&p.as_str()) && Element::parse(p).is_none())
-        {
+        let name = inst.parts.iter().find(|p| p.starts_with('m') && p.contains('k')).map_or("", String::as_str);
+        let known = ["mma", "sync", "aligned", "row", "col", "satfinite", "rn", name];
+        if let Some(p) = inst.parts.iter().find(|p| !known.contains(&p.as_str()) && Element::parse(p).is_none()) {
             return self.refuse(inst, format!("the modifier .{p} is not"));
         }
         let Some(shape) = MmaShape::find(name, [d, a, b, c]) else {
@@ -77,11 +49,7 @@ impl Decoder<'_> {
             satfinite: inst.has("satfinite"),
         };
         if [op.d.len(), op.a.len(), op.b.len(), op.c.len()] != shape.registers() {
-            let what = format!(
-                "`{}` takes {:?} registers of d, a, b, c",
-                inst.opcode(),
-                shape.registers()
-            );
+            let what = format!("`{}` takes {:?} registers of d, a, b, c", inst.opcode(), shape.registers());
             return Err(Error::syntax(inst.line, what));
         }
         Ok(Op::Mma(Box::new(op)))
@@ -93,11 +61,7 @@ impl Decoder<'_> {
             return self.refuse(inst, "matrices other than 8x8 of 16 bits are not");
         }
         let (regs, address) = if store { (1, 0) } else { (0, 1) };
-        let regs = self
-            .registers_of(inst, regs)?
-            .into_iter()
-            .map(Src::Reg)
-            .collect::<Vec<_>>();
+        let regs = self.registers_of(inst, regs)?.into_iter().map(Src::Reg).collect::<Vec<_>>();
         let count = if inst.has("x4") {
             4
         } else if inst.has("x2") {
@@ -106,19 +70,10 @@ impl Decoder<'_> {
             1
         };
         if regs.len() != count {
-            return Err(Error::syntax(
-                inst.line,
-                format!("`{}` takes {count} registers", inst.opcode()),
-            ));
+            return Err(Error::syntax(inst.line, format!("`{}` takes {count} registers", inst.opcode())));
         }
         let (addr, offset) = self.address(inst, address)?;
-        Ok(Op::Matrix(Box::new(MatrixOp {
-            regs,
-            trans: inst.has("trans"),
-            store,
-            addr,
-            offset,
-        })))
+        Ok(Op::Matrix(Box::new(MatrixOp { regs, trans: inst.has("trans"), store, addr, offset })))
     }
 
     fn wgmma_op(&mut self, inst: &Instruction) -> Result<Op> {
@@ -126,9 +81,7 @@ impl Decoder<'_> {
             "fence" => return Ok(Op::WgmmaFence),
             "commit_group" => return Ok(Op::WgmmaCommit),
             "wait_group" => {
-                return Ok(Op::WgmmaWait {
-                    pending: self.constant(inst, 0)? as u32,
-                });
+                return Ok(Op::WgmmaWait { pending: self.constant(inst, 0)? as u32 });
             }
             "mma_async" => {}
             _ => return self.refuse(inst, "no such operation is"),
@@ -136,71 +89,31 @@ impl Decoder<'_> {
         if inst.has("sp") {
             return self.refuse(inst, "sparse matrices are not");
         }
-        let name = inst
-            .parts
-            .iter()
-            .find(|p| p.starts_with("m64n"))
-            .map_or("", String::as_str);
+        let name = inst.parts.iter().find(|p| p.starts_with("m64n")).map_or("", String::as_str);
         let types = self.elements_of::<3>(inst)?;
         let Some(shape) = WgmmaShape::find(name, types) else {
             return self.refuse(inst, "no such shape is");
         };
         let acc = self.registers_of(inst, 0)?;
         if acc.len() != shape.registers() {
-            let what = format!(
-                "`{}` takes {} accumulators",
-                inst.opcode(),
-                shape.registers()
-            );
+            let what = format!("`{}` takes {} accumulators", inst.opcode(), shape.registers());
             return Err(Error::syntax(inst.line, what));
         }
         let from_registers = matches!(self.operand(inst, 1)?, Operand::Vector(_));
-        let a_regs = if from_registers {
-            self.registers_of(inst, 1)?
-        } else {
-            Vec::new()
-        };
+        let a_regs = if from_registers { self.registers_of(inst, 1)? } else { Vec::new() };
         if from_registers && a_regs.len() != 4 {
-            return Err(Error::syntax(
-                inst.line,
-                "a fragment of A is four registers",
-            ));
+            return Err(Error::syntax(inst.line, "a fragment of A is four registers"));
         }
-        let a_desc = if from_registers {
-            Src::Imm(0)
-        } else {
-            self.src(inst, 1, "b64")?
-        };
-        let scale_d = if inst.operands.len() > 3 {
-            self.pred(inst, 3)?
-        } else {
-            PredSrc::Const(true)
-        };
+        let a_desc = if from_registers { Src::Imm(0) } else { self.src(inst, 1, "b64")? };
+        let scale_d = if inst.operands.len() > 3 { self.pred(inst, 3)? } else { PredSrc::Const(true) };
         let flag = |i: usize| -> Result<i64> {
-            if inst.operands.len() > i {
-                Ok(self.constant(inst, i)? as i64)
-            } else {
-                Ok(0)
-            }
+            if inst.operands.len() > i { Ok(self.constant(inst, i)? as i64) } else { Ok(0) }
         };
         let negate = [flag(4)? == -1, flag(5)? == -1];
         // Registers have one order only: the one flag is B's.
-        let transposed = if from_registers {
-            [false, flag(6)? == 1]
-        } else {
-            [flag(6)? == 1, flag(7)? == 1]
-        };
+        let transposed = if from_registers { [false, flag(6)? == 1] } else { [flag(6)? == 1, flag(7)? == 1] };
         let b_desc = self.src(inst, 2, "b64")?;
-        Ok(Op::Wgmma(Box::new(WgmmaOp {
-            shape,
-            acc,
-            a_regs,
-            a_desc,
-            b_desc,
-            scale_d,
-            negate,
-            transposed,
-        })))
+        Ok(Op::Wgmma(Box::new(WgmmaOp { shape, acc, a_regs, a_desc, b_desc, scale_d, negate, transposed })))
     }
 
     fn cp_async_op(&mut self, inst: &Instruction) -> Result<Op> {
@@ -208,27 +121,18 @@ impl Decoder<'_> {
             return Ok(Op::CpAsyncCommit);
         }
         if inst.has("wait_group") {
-            return Ok(Op::CpAsyncWait {
-                pending: self.constant(inst, 0)? as u32,
-            });
+            return Ok(Op::CpAsyncWait { pending: self.constant(inst, 0)? as u32 });
         }
         if inst.has("wait_all") {
             return Ok(Op::CpAsyncWait { pending: u32::MAX });
         }
         if inst.has("mbarrier") {
             let (addr, offset) = self.address(inst, 0)?;
-            return Ok(Op::CpAsyncMbar {
-                addr,
-                offset,
-                noinc: inst.has("noinc"),
-            });
+            return Ok(Op::CpAsyncMbar { addr, offset, noinc: inst.has("noinc") });
         }
         let bytes = self.constant(inst, 2)? as u32;
         if !matches!(bytes, 4 | 8 | 16) {
-            return Err(Error::syntax(
-                inst.line,
-                format!("`{}` copies 4, 8 or 16 bytes, not {bytes}", inst.opcode()),
-            ));
+            return Err(Error::syntax(inst.line, format!("`{}` copies 4, 8 or 16 bytes, not {bytes}", inst.opcode())));
         }
         let (dst, dst_offset) = self.address(inst, 0)?;
         let (src, src_offset) = self.address(inst, 1)?;
@@ -239,15 +143,7 @@ impl Decoder<'_> {
                 Err(_) => ignore = Some(self.pred(inst, 3)?),
             }
         }
-        Ok(Op::CpAsync(Box::new(CpAsyncOp {
-            dst,
-            dst_offset,
-            src,
-            src_offset,
-            bytes,
-            src_bytes,
-            ignore,
-        })))
+        Ok(Op::CpAsync(Box::new(CpAsyncOp { dst, dst_offset, src, src_offset, bytes, src_bytes, ignore })))
     }
 
     fn bulk_op(&mut self, inst: &Instruction) -> Result<Op> {
@@ -255,10 +151,7 @@ impl Decoder<'_> {
             return Ok(Op::BulkCommit);
         }
         if inst.has("wait_group") {
-            return Ok(Op::BulkWait {
-                pending: self.constant(inst, 0)? as u32,
-                read: inst.has("read"),
-            });
+            return Ok(Op::BulkWait { pending: self.constant(inst, 0)? as u32, read: inst.has("read") });
         }
         let dir = self.bulk_direction(inst)?;
         let tensor = inst.has("tensor");
@@ -292,10 +185,7 @@ impl Decoder<'_> {
             let Some(Operand::Vector(coords)) = self.address_parts(inst, other_at)?.get(1) else {
                 return Err(Error::syntax(inst.line, "a tensor copy needs coordinates"));
             };
-            op.coords = coords
-                .iter()
-                .map(|c| self.src_of(c, "s32", inst.line))
-                .collect::<Result<_>>()?;
+            op.coords = coords.iter().map(|c| self.src_of(c, "s32", inst.line)).collect::<Result<_>>()?;
         } else {
             op.size = Some(self.src(inst, next, "u32")?);
             next += 1;
@@ -324,26 +214,16 @@ impl Decoder<'_> {
         if inst.has("prefetch") {
             return Ok(BulkDir::Prefetch);
         }
-        let spaces: Vec<&str> = inst
-            .parts
-            .iter()
-            .map(String::as_str)
-            .filter(|p| *p == "global" || p.starts_with("shared::"))
-            .collect();
+        let spaces: Vec<&str> =
+            inst.parts.iter().map(String::as_str).filter(|p| *p == "global" || p.starts_with("shared::")).collect();
         match (spaces.as_slice(), inst.has("reduce")) {
             (["shared::cluster" | "shared::cta", "global"], false) => Ok(BulkDir::Load),
             (["shared::cluster", "shared::cta"], false) => Ok(BulkDir::Dsmem),
             (["global", "shared::cta"], false) => Ok(BulkDir::Store),
             (["global", "shared::cta"], true) => {
                 let verbs = ["add", "min", "max", "inc", "dec", "and", "or", "xor"];
-                let verb = inst
-                    .parts
-                    .iter()
-                    .find(|p| verbs.contains(&p.as_str()))
-                    .map_or("", String::as_str);
-                let any = ["u32", "b32", "s32"]
-                    .iter()
-                    .find_map(|t| atomic::find(&format!("{verb}.{t}")));
+                let verb = inst.parts.iter().find(|p| verbs.contains(&p.as_str())).map_or("", String::as_str);
+                let any = ["u32", "b32", "s32"].iter().find_map(|t| atomic::find(&format!("{verb}.{t}")));
                 let Some(op) = any else {
                     return self.refuse(inst, "no such reduction is");
                 };

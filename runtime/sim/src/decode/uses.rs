@@ -3,11 +3,7 @@
 use crate::program::{Op, Reg, Src, Uses};
 
 fn add(list: &mut Vec<Reg>, sources: &[Src]) {
-    list.extend(
-        sources
-            .iter()
-            .filter_map(|s| if let Src::Reg(r) = s { Some(*r) } else { None }),
-    );
+    list.extend(sources.iter().filter_map(|s| if let Src::Reg(r) = s { Some(*r) } else { None }));
 }
 
 /// Registers of an operation. Those of `wgmma` itself are watched by it.
@@ -49,9 +45,7 @@ pub fn of(op: &Op) -> Uses {
             add(reads, src);
             add(reads, &[access.base]);
         }
-        Op::Atom {
-            access, dst, b, c, ..
-        } => {
+        Op::Atom { access, dst, b, c, .. } => {
             writes.extend(dst.iter());
             add(reads, &[access.base, *b, *c]);
         }

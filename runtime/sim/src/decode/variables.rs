@@ -31,8 +31,7 @@ pub fn type_bytes(ty: &str) -> Option<u64> {
 }
 
 fn layout(v: &Variable) -> Result<(u64, u64)> {
-    let element = type_bytes(&v.ty)
-        .ok_or_else(|| Error::syntax(v.line, format!("`.{}` is not a type", v.ty)))?;
+    let element = type_bytes(&v.ty).ok_or_else(|| Error::syntax(v.line, format!("`.{}` is not a type", v.ty)))?;
     Ok((element * v.count, v.align.max(element).max(1)))
 }
 
@@ -49,9 +48,7 @@ impl Decoder<'_> {
                 continue;
             }
             next = next.next_multiple_of(align.max(256));
-            self.scope_mut()
-                .symbols
-                .insert(v.name.clone(), Symbol::Global(next));
+            self.scope_mut().symbols.insert(v.name.clone(), Symbol::Global(next));
             placed.push((v, next, bytes));
             next += bytes + 4096;
         }
@@ -72,11 +69,7 @@ impl Decoder<'_> {
                 Init::Symbol(name, offset) => match self.symbol(name) {
                     Some(Symbol::Global(a) | Symbol::Shared(a)) => a.wrapping_add(*offset as u64),
                     _ => {
-                        return Err(Error::unsupported(
-                            v.line,
-                            format!("= {name}"),
-                            "its address is not known",
-                        ));
+                        return Err(Error::unsupported(v.line, format!("= {name}"), "its address is not known"));
                     }
                 },
             };
@@ -92,15 +85,8 @@ impl Decoder<'_> {
         for v in &function.params {
             let (bytes, align) = layout(v)?;
             next = next.next_multiple_of(align);
-            self.scope_mut()
-                .symbols
-                .insert(v.name.clone(), Symbol::Param(next));
-            params.push(Param {
-                name: v.name.clone(),
-                offset: next as u32,
-                bytes: bytes as u32,
-                ty: v.ty.clone(),
-            });
+            self.scope_mut().symbols.insert(v.name.clone(), Symbol::Param(next));
+            params.push(Param { name: v.name.clone(), offset: next as u32, bytes: bytes as u32, ty: v.ty.clone() });
             next += bytes;
         }
         Ok((params, next as u32))
@@ -115,12 +101,7 @@ impl Decoder<'_> {
                 self.place_shared(v)?;
             }
         }
-        let dynamic: Vec<_> = self
-            .module
-            .variables
-            .iter()
-            .filter(|v| v.space == "shared" && v.count == 0)
-            .collect();
+        let dynamic: Vec<_> = self.module.variables.iter().filter(|v| v.space == "shared" && v.count == 0).collect();
         for v in dynamic {
             let align = layout(v)?.1.min(MOST_ALIGNED);
             let start = u64::from(self.shared_bytes).next_multiple_of(align.max(16));
@@ -138,9 +119,7 @@ impl Decoder<'_> {
         let (bytes, align) = layout(v)?;
         if bytes > 0 {
             let start = u64::from(self.shared_bytes).next_multiple_of(align);
-            self.scope_mut()
-                .symbols
-                .insert(v.name.clone(), Symbol::Shared(start));
+            self.scope_mut().symbols.insert(v.name.clone(), Symbol::Shared(start));
             self.shared_bytes = (start + bytes) as u32;
         }
         Ok(())
@@ -154,26 +133,16 @@ impl Decoder<'_> {
             "local" | "param" => {
                 let (bytes, align) = layout(v)?;
                 let start = u64::from(self.local_bytes).next_multiple_of(align);
-                self.scope_mut()
-                    .symbols
-                    .insert(v.name.clone(), Symbol::Local(start));
+                self.scope_mut().symbols.insert(v.name.clone(), Symbol::Local(start));
                 self.local_bytes = (start + bytes) as u32;
                 Ok(())
             }
-            space => Err(Error::unsupported(
-                v.line,
-                format!(".{space} {}", v.name),
-                "inside a function it is",
-            )),
+            space => Err(Error::unsupported(v.line, format!(".{space} {}", v.name), "inside a function it is")),
         }
     }
 
     /// Where a name leads.
     pub fn symbol(&self, name: &str) -> Option<Symbol> {
-        self.scopes
-            .iter()
-            .rev()
-            .find_map(|s| s.symbols.get(name))
-            .copied()
+        self.scopes.iter().rev().find_map(|s| s.symbols.get(name)).copied()
     }
 }

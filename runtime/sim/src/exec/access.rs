@@ -28,23 +28,11 @@ pub enum Target {
 }
 
 /// A read.
-pub const READ: Touch = Touch {
-    read: true,
-    write: false,
-    track_reads: true,
-};
+pub const READ: Touch = Touch { read: true, write: false, track_reads: true };
 /// A write.
-pub const WRITE: Touch = Touch {
-    read: false,
-    write: true,
-    track_reads: true,
-};
+pub const WRITE: Touch = Touch { read: false, write: true, track_reads: true };
 /// Both at once.
-pub const UPDATE: Touch = Touch {
-    read: true,
-    write: true,
-    track_reads: true,
-};
+pub const UPDATE: Touch = Touch { read: true, write: true, track_reads: true };
 
 /// Who performs an access, for the checks.
 #[derive(Clone, Copy, Debug)]
@@ -59,28 +47,15 @@ pub struct Actor {
 
 impl Cluster<'_> {
     /// Where `bytes` bytes at `address` of `space` lie, for a lane of `w`; or why nowhere.
-    pub fn resolve(
-        &self,
-        w: &Warp,
-        space: Space,
-        address: u64,
-        bytes: u64,
-    ) -> Result<Target, String> {
-        let (space, address) = if space == Space::Generic {
-            from_generic(address)
-        } else {
-            (space, address)
-        };
+    pub fn resolve(&self, w: &Warp, space: Space, address: u64, bytes: u64) -> Result<Target, String> {
+        let (space, address) = if space == Space::Generic { from_generic(address) } else { (space, address) };
         match space {
             Space::Shared | Space::SharedCluster => self.resolve_shared(w, space, address, bytes),
             Space::Local => {
                 let end = address.saturating_add(bytes);
                 let limit = u64::from(self.grid.program.local_bytes);
                 if end > limit {
-                    return Err(format!(
-                        "ends {} bytes past the {limit} bytes of local memory",
-                        end - limit
-                    ));
+                    return Err(format!("ends {} bytes past the {limit} bytes of local memory", end - limit));
                 }
                 Ok(Target::Local(address as usize))
             }
@@ -91,45 +66,26 @@ impl Cluster<'_> {
                 }
                 Ok(Target::Param(address as usize))
             }
-            Space::Global | Space::Const | Space::Generic => {
-                self.grid.global.find(address, bytes).map(Target::Global)
-            }
+            Space::Global | Space::Const | Space::Generic => self.grid.global.find(address, bytes).map(Target::Global),
         }
     }
 
-    fn resolve_shared(
-        &self,
-        w: &Warp,
-        space: Space,
-        address: u64,
-        bytes: u64,
-    ) -> Result<Target, String> {
+    fn resolve_shared(&self, w: &Warp, space: Space, address: u64, bytes: u64) -> Result<Target, String> {
         let rank = address >> RANK_SHIFT;
         let offset = address & ((1 << RANK_SHIFT) - 1);
         if rank > self.ctas.len() as u64 {
-            return Err(format!(
-                "no CTA of this cluster has shared memory there ({} CTAs)",
-                self.ctas.len()
-            ));
+            return Err(format!("no CTA of this cluster has shared memory there ({} CTAs)", self.ctas.len()));
         }
         let cta = if rank == 0 { w.cta } else { rank as usize - 1 };
         if space == Space::Shared && cta != w.cta {
-            return Err(format!(
-                "shared memory of CTA {cta} in the cluster, through a shared::cta access"
-            ));
+            return Err(format!("shared memory of CTA {cta} in the cluster, through a shared::cta access"));
         }
         let limit = self.ctas.get(cta).map_or(0, |c| c.shared.len() as u64);
         let end = offset + bytes;
         if end > limit {
-            return Err(format!(
-                "ends {} bytes past the {limit} bytes of shared memory",
-                end - limit
-            ));
+            return Err(format!("ends {} bytes past the {limit} bytes of shared memory", end - limit));
         }
-        Ok(Target::Shared {
-            cta,
-            offset: offset as usize,
-        })
+        Ok(Target::Shared { cta, offset: offset as usize })
     }
 
     /// As `resolve`, with findings for what is out of bounds or misaligned.
@@ -142,22 +98,9 @@ impl Cluster<'_> {
         address: u64,
         bytes: u64,
     ) -> Option<Target> {
-        if self.grid.launch.checks.align
-            && bytes.is_power_of_two()
-            && !address.is_multiple_of(bytes)
-        {
+        if self.grid.launch.checks.align && bytes.is_power_of_two() && !address.is_multiple_of(bytes) {
             let detail = format!("a {space} access of {bytes} bytes must be aligned to {bytes}");
-            self.report(
-                Kind::Misaligned,
-                w,
-                lane,
-                inst,
-                What {
-                    address: Some(address),
-                    other_line: None,
-                    detail,
-                },
-            );
+            self.report(Kind::Misaligned, w, lane, inst, What { address: Some(address), other_line: None, detail });
         }
         match self.resolve(w, space, address, bytes) {
             Ok(target) => Some(target),
@@ -168,11 +111,7 @@ impl Cluster<'_> {
                     w,
                     lane,
                     inst,
-                    What {
-                        address: Some(address),
-                        other_line: None,
-                        detail,
-                    },
+                    What { address: Some(address), other_line: None, detail },
                 );
                 None
             }
@@ -182,10 +121,7 @@ impl Cluster<'_> {
     /// Reads bytes of a target.
     pub fn read(&self, w: &Warp, lane: usize, target: Target, out: &mut [u8]) {
         let from = match target {
-            Target::Shared { cta, offset } => self
-                .ctas
-                .get(cta)
-                .and_then(|c| c.shared.get(offset..offset + out.len())),
+            Target::Shared { cta, offset } => self.ctas.get(cta).and_then(|c| c.shared.get(offset..offset + out.len())),
             Target::Local(offset) => {
                 let at = lane * self.grid.program.local_bytes as usize + offset;
                 w.local.get(at..at + out.len())
@@ -204,10 +140,9 @@ impl Cluster<'_> {
     /// Writes bytes of a target.
     pub fn write(&mut self, w: &mut Warp, lane: usize, target: Target, data: &[u8]) {
         let to = match target {
-            Target::Shared { cta, offset } => self
-                .ctas
-                .get_mut(cta)
-                .and_then(|c| c.shared.get_mut(offset..offset + data.len())),
+            Target::Shared { cta, offset } => {
+                self.ctas.get_mut(cta).and_then(|c| c.shared.get_mut(offset..offset + data.len()))
+            }
             Target::Local(offset) => {
                 let at = lane * self.grid.program.local_bytes as usize + offset;
                 w.local.get_mut(at..at + data.len())
@@ -286,26 +221,12 @@ impl Cluster<'_> {
         data: Option<&[u8]>,
     ) {
         let checks = self.grid.launch.checks;
-        let space = if matches!(target, Target::Global(_)) {
-            Space::Global
-        } else {
-            Space::Shared
-        };
-        let what = |detail, other_line| What {
-            address: Some(address),
-            other_line,
-            detail,
-        };
+        let space = if matches!(target, Target::Global(_)) { Space::Global } else { Space::Shared };
+        let what = |detail, other_line| What { address: Some(address), other_line, detail };
         match conflict {
             Conflict::Uninitialised if checks.uninit => {
                 let detail = format!("{space} memory that nobody has written");
-                self.report(
-                    Kind::UninitialisedRead,
-                    w,
-                    actor.lane,
-                    inst,
-                    what(detail, None),
-                );
+                self.report(Kind::UninitialisedRead, w, actor.lane, inst, what(detail, None));
             }
             Conflict::Unordered(other, wrote) if checks.races => {
                 if self.harmless(w, inst, other, target, data) {
@@ -318,18 +239,10 @@ impl Cluster<'_> {
                 let (kind, detail) = if unfenced {
                     (
                         Kind::MissingProxyFence,
-                        format!(
-                            "the {verb} at line {line} needs a fence.proxy.async on its way here"
-                        ),
+                        format!("the {verb} at line {line} needs a fence.proxy.async on its way here"),
                     )
                 } else {
-                    (
-                        Kind::Race,
-                        format!(
-                            "nothing orders it after the {verb} at line {line} by {}",
-                            self.who(other)
-                        ),
-                    )
+                    (Kind::Race, format!("nothing orders it after the {verb} at line {line} by {}", self.who(other)))
                 };
                 self.report(kind, w, actor.lane, inst, what(detail, Some(line)));
             }
@@ -338,14 +251,7 @@ impl Cluster<'_> {
     }
 
     /// Lanes of one instruction that write the same bytes to the same place: one of them wins, all the same.
-    fn harmless(
-        &self,
-        w: &Warp,
-        inst: &Inst,
-        other: Stamp,
-        target: Target,
-        data: Option<&[u8]>,
-    ) -> bool {
+    fn harmless(&self, w: &Warp, inst: &Inst, other: Stamp, target: Target, data: Option<&[u8]>) -> bool {
         let mates = other.cluster == self.index && (w.base..w.base + 32).contains(&other.agent);
         let Some(data) = data.filter(|_| mates && other.line() == inst.line) else {
             return false;
@@ -358,27 +264,15 @@ impl Cluster<'_> {
     fn who(&self, s: Stamp) -> String {
         let block: u32 = self.grid.launch.block.iter().product();
         let threads = block * self.ctas.len() as u32;
-        let at = if s.cluster == self.index {
-            String::new()
-        } else {
-            format!(" of cluster {}", s.cluster)
-        };
+        let at = if s.cluster == self.index { String::new() } else { format!(" of cluster {}", s.cluster) };
         if s.agent < threads {
-            return format!(
-                "thread {} of CTA {} in the cluster{at}",
-                s.agent % block,
-                s.agent / block
-            );
+            return format!("thread {} of CTA {} in the cluster{at}", s.agent % block, s.agent / block);
         }
         format!("an asynchronous operation{at}")
     }
 
     /// The `shared::cluster` address behind an address that may be generic.
     pub fn shared_address(address: u64) -> u64 {
-        if address >= SHARED_BASE {
-            address - SHARED_BASE
-        } else {
-            address
-        }
+        if address >= SHARED_BASE { address - SHARED_BASE } else { address }
     }
 }

@@ -52,11 +52,7 @@ macro_rules! tri {
             arity: 3,
             f: |a, b, c| {
                 from_fn(|i| {
-                    let ($a, $b, $c) = (
-                        <$t as Lane>::get(a[i]),
-                        <$t as Lane>::get(b[i]),
-                        <$t as Lane>::get(c[i]),
-                    );
+                    let ($a, $b, $c) = (<$t as Lane>::get(a[i]), <$t as Lane>::get(b[i]), <$t as Lane>::get(c[i]));
                     ($e).put()
                 })
             },
@@ -70,11 +66,7 @@ macro_rules! mix {
             arity: 3,
             f: |a, b, c| {
                 from_fn(|i| {
-                    let ($a, $b, $c) = (
-                        <$t as Lane>::get(a[i]),
-                        <$u as Lane>::get(b[i]),
-                        <$v as Lane>::get(c[i]),
-                    );
+                    let ($a, $b, $c) = (<$t as Lane>::get(a[i]), <$u as Lane>::get(b[i]), <$v as Lane>::get(c[i]));
                     ($e).put()
                 })
             },
@@ -102,11 +94,8 @@ macro_rules! two {
             f: |a, b, c| {
                 from_fn(|i| {
                     let half = |s: u32| {
-                        let ($a, $b, $c) = (
-                            <$t as Lane>::get(a[i] >> s),
-                            <$t as Lane>::get(b[i] >> s),
-                            <$t as Lane>::get(c[i] >> s),
-                        );
+                        let ($a, $b, $c) =
+                            (<$t as Lane>::get(a[i] >> s), <$t as Lane>::get(b[i] >> s), <$t as Lane>::get(c[i] >> s));
                         let _ = (&$b, &$c);
                         ($e).put() & 0xFFFF
                     };
@@ -145,11 +134,7 @@ fn max64(a: f64, b: f64) -> f64 {
 }
 
 fn nan(a: f32, b: f32, r: f32) -> f32 {
-    if a.is_nan() || b.is_nan() {
-        f32::NAN
-    } else {
-        r
-    }
+    if a.is_nan() || b.is_nan() { f32::NAN } else { r }
 }
 
 fn relu32(x: f32) -> f32 {
@@ -374,22 +359,12 @@ macro_rules! float_compare {
             "le" => Some(cmp!($t, |a, b| a.$f <= b.$f)),
             "gt" => Some(cmp!($t, |a, b| a.$f > b.$f)),
             "ge" => Some(cmp!($t, |a, b| a.$f >= b.$f)),
-            "equ" => Some(cmp!($t, |a, b| a.$f == b.$f
-                || a.$f.is_nan()
-                || b.$f.is_nan())),
+            "equ" => Some(cmp!($t, |a, b| a.$f == b.$f || a.$f.is_nan() || b.$f.is_nan())),
             "neu" => Some(cmp!($t, |a, b| a.$f != b.$f)),
-            "ltu" => Some(cmp!($t, |a, b| a.$f < b.$f
-                || a.$f.is_nan()
-                || b.$f.is_nan())),
-            "leu" => Some(cmp!($t, |a, b| a.$f <= b.$f
-                || a.$f.is_nan()
-                || b.$f.is_nan())),
-            "gtu" => Some(cmp!($t, |a, b| a.$f > b.$f
-                || a.$f.is_nan()
-                || b.$f.is_nan())),
-            "geu" => Some(cmp!($t, |a, b| a.$f >= b.$f
-                || a.$f.is_nan()
-                || b.$f.is_nan())),
+            "ltu" => Some(cmp!($t, |a, b| a.$f < b.$f || a.$f.is_nan() || b.$f.is_nan())),
+            "leu" => Some(cmp!($t, |a, b| a.$f <= b.$f || a.$f.is_nan() || b.$f.is_nan())),
+            "gtu" => Some(cmp!($t, |a, b| a.$f > b.$f || a.$f.is_nan() || b.$f.is_nan())),
+            "geu" => Some(cmp!($t, |a, b| a.$f >= b.$f || a.$f.is_nan() || b.$f.is_nan())),
             "num" => Some(cmp!($t, |a, b| !a.$f.is_nan() && !b.$f.is_nan())),
             "nan" => Some(cmp!($t, |a, b| a.$f.is_nan() || b.$f.is_nan())),
             _ => None,
@@ -449,11 +424,7 @@ pub fn flush(x: &mut Lanes) {
 pub fn saturate(x: &mut Lanes) {
     for v in x.iter_mut() {
         let f = f32::get(*v);
-        *v = if f.is_nan() {
-            0
-        } else {
-            f.clamp(0.0, 1.0).put()
-        };
+        *v = if f.is_nan() { 0 } else { f.clamp(0.0, 1.0).put() };
     }
 }
 
@@ -467,21 +438,12 @@ mod tests {
 
     #[test]
     fn integers() {
-        assert_eq!(
-            eval("mul.wide", "s32", u64::from(-3i32 as u32), 5, 0),
-            (-15i64) as u64
-        );
-        assert_eq!(
-            eval("mul.hi", "u32", 0xFFFF_FFFF, 0xFFFF_FFFF, 0),
-            0xFFFF_FFFE
-        );
+        assert_eq!(eval("mul.wide", "s32", u64::from(-3i32 as u32), 5, 0), (-15i64) as u64);
+        assert_eq!(eval("mul.hi", "u32", 0xFFFF_FFFF, 0xFFFF_FFFF, 0), 0xFFFF_FFFE);
         assert_eq!(eval("shr", "s32", 0x8000_0000, 40, 0), 0xFFFF_FFFF);
         assert_eq!(eval("shf.l.wrap", "b32", 0x8000_0000, 1, 1), 3);
         assert_eq!(eval("bfind", "u32", 0, 0, 0), 0xFFFF_FFFF);
-        assert_eq!(
-            eval("prmt", "b32", 0x3322_1100, 0x7766_5544, 0x7531),
-            0x7755_3311
-        );
+        assert_eq!(eval("prmt", "b32", 0x3322_1100, 0x7766_5544, 0x7531), 0x7755_3311);
     }
 
     #[test]
@@ -490,10 +452,7 @@ mod tests {
         assert_eq!(eval("min", "f32", f(f32::NAN), f(2.0), 0), f(2.0));
         assert_eq!(eval("max.NaN", "f32", f(f32::NAN), f(2.0), 0), 0x7FFF_FFFF);
         assert_eq!(eval("min", "f32", f(0.0), f(-0.0), 0), f(-0.0));
-        assert_eq!(
-            eval("fma", "f16x2", 0x3C00_4000, 0x4000_4000, 0x3C00_3C00),
-            0x4200_4500
-        );
+        assert_eq!(eval("fma", "f16x2", 0x3C00_4000, 0x4000_4000, 0x3C00_3C00), 0x4200_4500);
     }
 
     #[test]

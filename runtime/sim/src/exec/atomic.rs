@@ -121,25 +121,9 @@ impl Cluster<'_> {
                 continue;
             };
             let grid = self.grid;
-            let guard = if let Target::Global(place) = target {
-                grid.global.lock(place)
-            } else {
-                None
-            };
+            let guard = if let Target::Global(place) = target { grid.global.lock(place) } else { None };
             let stamp = self.clocks.stamp(w.base + lane as u32, inst.line, true);
-            self.touch(
-                w,
-                Actor {
-                    lane,
-                    stamp,
-                    proxy: false,
-                },
-                inst,
-                target,
-                n as u64,
-                UPDATE,
-                None,
-            );
+            self.touch(w, Actor { lane, stamp, proxy: false }, inst, target, n as u64, UPDATE, None);
             // What is there is acquired before the own release is added to it.
             self.observe(w, lane, target, address, a.order.acquire);
             self.publish(w, lane, target, address, a.order, true);

@@ -10,11 +10,7 @@ pub fn extract(a: u64, pos: u32, len: u32, width: u32, signed: bool) -> u64 {
     let sign = signed && a >> top & 1 == 1;
     let mut out = 0;
     for i in 0..width {
-        let bit = if i < len && pos + i < width {
-            a >> (pos + i) & 1 == 1
-        } else {
-            sign
-        };
+        let bit = if i < len && pos + i < width { a >> (pos + i) & 1 == 1 } else { sign };
         out |= u64::from(bit) << i;
     }
     out
@@ -70,15 +66,9 @@ pub fn lop3(a: u32, b: u32, c: u32, table: u32) -> u32 {
 pub fn dot4(a: u32, b: u32, c: u32, a_signed: bool, b_signed: bool) -> u32 {
     let byte = |x: u32, i: u32, signed: bool| {
         let v = (x >> (8 * i)) as u8;
-        if signed {
-            i32::from(v as i8)
-        } else {
-            i32::from(v)
-        }
+        if signed { i32::from(v as i8) } else { i32::from(v) }
     };
-    (0..4).fold(c, |sum, i| {
-        sum.wrapping_add((byte(a, i, a_signed) * byte(b, i, b_signed)) as u32)
-    })
+    (0..4).fold(c, |sum, i| sum.wrapping_add((byte(a, i, a_signed) * byte(b, i, b_signed)) as u32))
 }
 
 /// An f32 operation on both halves of a 64-bit lane.

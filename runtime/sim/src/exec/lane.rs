@@ -1,8 +1,6 @@
 //! How a value of each type is read from and written to a 64-bit register lane.
 
-use crate::numeric::minifloat::{
-    BF16, F16, Round, bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16,
-};
+use crate::numeric::minifloat::{BF16, F16, Round, bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
 
 /// Threads of a warp.
 pub const LANES: usize = 32;
@@ -38,11 +36,7 @@ impl Lane for f32 {
     }
     /// Arithmetic makes the one canonical NaN.
     fn put(self) -> u64 {
-        u64::from(if self.is_nan() {
-            0x7FFF_FFFF
-        } else {
-            self.to_bits()
-        })
+        u64::from(if self.is_nan() { 0x7FFF_FFFF } else { self.to_bits() })
     }
 }
 

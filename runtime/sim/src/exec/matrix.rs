@@ -44,11 +44,7 @@ impl Cluster<'_> {
         let base = self.value(w, op.addr);
         let mut offsets = [None; 32];
         for (i, reg) in op.regs.iter().enumerate() {
-            let mut m = if op.store {
-                from_register(&self.value(w, *reg), op.trans)
-            } else {
-                [[0; 8]; 8]
-            };
+            let mut m = if op.store { from_register(&self.value(w, *reg), op.trans) } else { [[0; 8]; 8] };
             for (row, elements) in m.iter_mut().enumerate() {
                 let lane = i * 8 + row;
                 let Some(base) = base.get(lane) else { continue };
@@ -60,11 +56,7 @@ impl Cluster<'_> {
                     offsets[lane] = Some(offset as u64);
                 }
                 let stamp = self.clocks.stamp(w.base + lane as u32, inst.line, false);
-                let actor = Actor {
-                    lane,
-                    stamp,
-                    proxy: false,
-                };
+                let actor = Actor { lane, stamp, proxy: false };
                 let mut bytes = [0u8; 16];
                 if op.store {
                     for (b, e) in bytes.chunks_exact_mut(2).zip(elements.iter()) {

@@ -11,14 +11,7 @@ pub const MAX_BYTES: usize = 32;
 
 impl Cluster<'_> {
     /// `ld`
-    pub fn load(
-        &mut self,
-        w: &mut Warp,
-        active: u32,
-        inst: &Inst,
-        a: &Access,
-        dst: &[Option<Reg>],
-    ) {
+    pub fn load(&mut self, w: &mut Warp, active: u32, inst: &Inst, a: &Access, dst: &[Option<Reg>]) {
         let base = self.value(w, a.base);
         let n = (a.bytes * a.count) as usize;
         let mut buffer = [0u8; MAX_BYTES];
@@ -33,22 +26,8 @@ impl Cluster<'_> {
                 continue;
             };
             if matches!(target, Target::Shared { .. } | Target::Global(_)) {
-                let stamp = self
-                    .clocks
-                    .stamp(w.base + lane as u32, inst.line, a.order.strong);
-                self.touch(
-                    w,
-                    Actor {
-                        lane,
-                        stamp,
-                        proxy: false,
-                    },
-                    inst,
-                    target,
-                    n as u64,
-                    READ,
-                    None,
-                );
+                let stamp = self.clocks.stamp(w.base + lane as u32, inst.line, a.order.strong);
+                self.touch(w, Actor { lane, stamp, proxy: false }, inst, target, n as u64, READ, None);
                 if a.order.strong {
                     self.observe(w, lane, target, address, a.order.acquire);
                 }
@@ -81,22 +60,8 @@ impl Cluster<'_> {
             }
             let data = buffer.get(..n).unwrap_or(&buffer);
             if matches!(target, Target::Shared { .. } | Target::Global(_)) {
-                let stamp = self
-                    .clocks
-                    .stamp(w.base + lane as u32, inst.line, a.order.strong);
-                self.touch(
-                    w,
-                    Actor {
-                        lane,
-                        stamp,
-                        proxy: false,
-                    },
-                    inst,
-                    target,
-                    n as u64,
-                    WRITE,
-                    Some(data),
-                );
+                let stamp = self.clocks.stamp(w.base + lane as u32, inst.line, a.order.strong);
+                self.touch(w, Actor { lane, stamp, proxy: false }, inst, target, n as u64, WRITE, Some(data));
                 if a.order.strong {
                     self.publish(w, lane, target, address, a.order, false);
                 }
@@ -128,15 +93,7 @@ impl Cluster<'_> {
     }
 
     /// A strong write publishes what its thread released. An atomic adds to what is there (a release sequence).
-    pub fn publish(
-        &mut self,
-        w: &Warp,
-        lane: usize,
-        target: Target,
-        address: u64,
-        order: Order,
-        atomic: bool,
-    ) {
+    pub fn publish(&mut self, w: &Warp, lane: usize, target: Target, address: u64, order: Order, atomic: bool) {
         if !self.ordered {
             return;
         }
@@ -152,11 +109,7 @@ impl Cluster<'_> {
                     *slot = token;
                 }
             }
-            Target::Global(_) => {
-                self.grid
-                    .global
-                    .publish(address, self.clocks.export(&token), atomic)
-            }
+            Target::Global(_) => self.grid.global.publish(address, self.clocks.export(&token), atomic),
             _ => {}
         }
     }
@@ -171,9 +124,7 @@ impl Cluster<'_> {
         for (lane, line) in lines.iter().enumerate() {
             match line {
                 Some((Target::Shared { offset, .. }, _)) => shared[lane] = Some(*offset as u64),
-                Some((Target::Global(_), address)) if a.space != Space::Const => {
-                    global[lane] = Some(*address)
-                }
+                Some((Target::Global(_), address)) if a.space != Space::Const => global[lane] = Some(*address),
                 _ => {}
             }
         }
@@ -195,9 +146,5 @@ pub fn element(buffer: &[u8], i: usize, bytes: usize, signed: bool) -> u64 {
     }
     let value = u64::from_le_bytes(raw);
     let unused = 64 - 8 * bytes as u32;
-    if signed && unused > 0 {
-        ((value << unused) as i64 >> unused) as u64
-    } else {
-        value
-    }
+    if signed && unused > 0 { ((value << unused) as i64 >> unused) as u64 } else { value }
 }

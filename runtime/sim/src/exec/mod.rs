@@ -35,22 +35,10 @@ pub enum Flow {
 
 impl Cluster<'_> {
     /// Executes `inst` for the lanes `active` of fragment `f`, whose lanes are `mask`.
-    pub fn execute(
-        &mut self,
-        w: &mut Warp,
-        f: usize,
-        pc: u32,
-        mask: u32,
-        active: u32,
-        inst: &Inst,
-    ) -> Flow {
+    pub fn execute(&mut self, w: &mut Warp, f: usize, pc: u32, mask: u32, active: u32, inst: &Inst) -> Flow {
         match &inst.op {
             Op::Bra { target, join } => return branch(w, f, pc, mask, &[(*target, active)], *join),
-            Op::Brx {
-                index,
-                targets,
-                join,
-            } => {
+            Op::Brx { index, targets, join } => {
                 let index = self.value(w, *index);
                 let mut groups: Vec<(u32, u32)> = Vec::new();
                 for lane in Warp::lanes(active) {
@@ -67,11 +55,7 @@ impl Cluster<'_> {
             _ if active == 0 => return Flow::Next,
             Op::Exit => {
                 self.leave(w, f, active);
-                return if active == mask {
-                    Flow::Left
-                } else {
-                    Flow::Next
-                };
+                return if active == mask { Flow::Left } else { Flow::Next };
             }
             _ => {}
         }
@@ -87,44 +71,23 @@ impl Cluster<'_> {
             | Op::Pack { .. }
             | Op::Unpack { .. }
             | Op::Selp { .. } => self.arithmetic(w, active, inst),
-            Op::Setp { .. }
-            | Op::Set { .. }
-            | Op::Logic { .. }
-            | Op::PredFromTest { .. }
-            | Op::Isspacep { .. } => {
+            Op::Setp { .. } | Op::Set { .. } | Op::Logic { .. } | Op::PredFromTest { .. } | Op::Isspacep { .. } => {
                 self.predicates(w, active, inst);
             }
             Op::Ld { access, dst } => self.load(w, active, inst, access, dst),
             Op::St { access, src } => self.store(w, active, inst, access, src),
-            Op::Atom {
-                access,
-                op,
-                dst,
-                b,
-                c,
-            } => self.atomic(w, active, inst, access, *op, *dst, [*b, *c]),
+            Op::Atom { access, op, dst, b, c } => self.atomic(w, active, inst, access, *op, *dst, [*b, *c]),
             Op::Mma(op) => self.mma(w, active, inst, op),
             Op::Matrix(op) => self.matrix(w, active, inst, op),
             Op::Movmatrix { dst, src } => self.movmatrix(w, active, inst, *dst, *src),
-            Op::Mapa {
-                dst,
-                addr,
-                rank,
-                generic,
-            } => self.mapa(w, active, *dst, [*addr, *rank], *generic),
-            Op::GetCtaRank { dst, addr, generic } => {
-                self.cta_rank(w, active, *dst, *addr, *generic)
-            }
+            Op::Mapa { dst, addr, rank, generic } => self.mapa(w, active, *dst, [*addr, *rank], *generic),
+            Op::GetCtaRank { dst, addr, generic } => self.cta_rank(w, active, *dst, *addr, *generic),
             Op::Activemask { dst } => w.set(*dst, active, &[u64::from(active); LANES]),
             Op::Trap => {
                 let lane = active.trailing_zeros() as usize;
                 self.report(Kind::Trap, w, lane, inst, What::text("the kernel gave up"));
                 self.leave(w, f, active);
-                return if active == mask {
-                    Flow::Left
-                } else {
-                    Flow::Next
-                };
+                return if active == mask { Flow::Left } else { Flow::Next };
             }
             Op::Nop => {}
             _ => return self.synchronise(w, f, pc, mask, active, inst),
@@ -160,26 +123,14 @@ impl Cluster<'_> {
                 }
                 w.set(*dst, active, &r);
             }
-            Op::Carry {
-                dst,
-                a,
-                b,
-                bits,
-                subtract,
-                carry_in,
-                carry_out,
-            } => {
+            Op::Carry { dst, a, b, bits, subtract, carry_in, carry_out } => {
                 let (a, b) = (self.value(w, *a), self.value(w, *b));
                 let (mut r, mut carry) = ([0; LANES], 0u32);
                 for lane in 0..LANES {
                     let cin = u128::from(*carry_in && w.carry >> lane & 1 == 1);
                     let keep = u64::MAX >> (64 - bits);
                     let (x, y) = (u128::from(a[lane] & keep), u128::from(b[lane] & keep));
-                    let sum = if *subtract {
-                        (x + (1 << bits)) - y - cin
-                    } else {
-                        x + y + cin
-                    };
+                    let sum = if *subtract { (x + (1 << bits)) - y - cin } else { x + y + cin };
                     r[lane] = sum as u64 & keep;
                     // The flag of a subtraction is its borrow.
                     let flag = (sum >> bits & 1 == 1) != *subtract;
@@ -193,15 +144,12 @@ impl Cluster<'_> {
             Op::Cvt { conv, dst, src } => self.cvt(w, active, conv, *dst, src),
             Op::Bfi { dst, src, bits } => {
                 let s = src.map(|s| self.value(w, s));
-                let r = std::array::from_fn(|i| {
-                    bits::insert(s[0][i], s[1][i], s[2][i] as u32, s[3][i] as u32, *bits)
-                });
+                let r = std::array::from_fn(|i| bits::insert(s[0][i], s[1][i], s[2][i] as u32, s[3][i] as u32, *bits));
                 w.set(*dst, active, &r);
             }
             Op::Lop3 { dst, src, table } => {
                 let s = src.map(|s| self.value(w, s));
-                let lop =
-                    |i: usize| bits::lop3(s[0][i] as u32, s[1][i] as u32, s[2][i] as u32, *table);
+                let lop = |i: usize| bits::lop3(s[0][i] as u32, s[1][i] as u32, s[2][i] as u32, *table);
                 w.set(*dst, active, &std::array::from_fn(|i| u64::from(lop(i))));
             }
             Op::Pack { dst, src, bits } => {
@@ -218,20 +166,12 @@ impl Cluster<'_> {
                 let v = self.value(w, *src);
                 for (i, d) in dst.iter().enumerate() {
                     let Some(d) = d else { continue };
-                    w.set(
-                        *d,
-                        active,
-                        &v.map(|x| x >> (i as u32 * bits) & (u64::MAX >> (64 - bits))),
-                    );
+                    w.set(*d, active, &v.map(|x| x >> (i as u32 * bits) & (u64::MAX >> (64 - bits))));
                 }
             }
             Op::Selp { dst, a, b, p } => {
                 let (a, b, p) = (self.value(w, *a), self.value(w, *b), w.pred(*p));
-                w.set(
-                    *dst,
-                    active,
-                    &std::array::from_fn(|i| if p >> i & 1 == 1 { a[i] } else { b[i] }),
-                );
+                w.set(*dst, active, &std::array::from_fn(|i| if p >> i & 1 == 1 { a[i] } else { b[i] }));
             }
             _ => {}
         }
@@ -248,15 +188,7 @@ impl Cluster<'_> {
 
     fn predicates(&mut self, w: &mut Warp, active: u32, inst: &Inst) {
         match &inst.op {
-            Op::Setp {
-                f,
-                dst,
-                inverse,
-                a,
-                b,
-                combine,
-                ftz,
-            } => {
+            Op::Setp { f, dst, inverse, a, b, combine, ftz } => {
                 let (mut a, mut b) = (self.value(w, *a), self.value(w, *b));
                 if *ftz {
                     alu::flush(&mut a);
@@ -278,11 +210,7 @@ impl Cluster<'_> {
             Op::Set { f, dst, a, b, one } => {
                 let (a, b) = (self.value(w, *a), self.value(w, *b));
                 let bits = f(&a, &b);
-                w.set(
-                    *dst,
-                    active,
-                    &std::array::from_fn(|i| if bits >> i & 1 == 1 { *one } else { 0 }),
-                );
+                w.set(*dst, active, &std::array::from_fn(|i| if bits >> i & 1 == 1 { *one } else { 0 }));
             }
             Op::Logic { op, dst, a, b } => {
                 let bits = op.apply(w.pred(*a), w.pred(*b));
@@ -290,10 +218,7 @@ impl Cluster<'_> {
             }
             Op::PredFromTest { dst, src, test } => {
                 let v = self.value(w, *src);
-                let bits = v
-                    .iter()
-                    .enumerate()
-                    .fold(0, |m, (i, x)| m | u32::from(classify(*x, *test)) << i);
+                let bits = v.iter().enumerate().fold(0, |m, (i, x)| m | u32::from(classify(*x, *test)) << i);
                 w.set_pred(*dst, active, bits);
             }
             Op::Isspacep { dst, src, space } => {
@@ -301,8 +226,7 @@ impl Cluster<'_> {
                 let bits = v.iter().enumerate().fold(0, |m, (i, x)| {
                     let (found, offset) = from_generic(*x);
                     let own = crate::check::finding::Space::Shared;
-                    let hit = found == *space
-                        || (*space == own && *x >= SHARED_BASE && self.own_shared(w, offset, *x));
+                    let hit = found == *space || (*space == own && *x >= SHARED_BASE && self.own_shared(w, offset, *x));
                     m | u32::from(hit) << i
                 });
                 w.set_pred(*dst, active, bits);
@@ -314,20 +238,11 @@ impl Cluster<'_> {
     fn own_shared(&self, w: &Warp, offset: u64, address: u64) -> bool {
         let (space, _) = from_generic(address);
         let rank = offset >> crate::memory::address::RANK_SHIFT;
-        space == crate::check::finding::Space::SharedCluster
-            && (rank == 0 || rank == w.cta as u64 + 1)
+        space == crate::check::finding::Space::SharedCluster && (rank == 0 || rank == w.cta as u64 + 1)
     }
 
     /// Brings the lanes of `member` together at a warp-wide instruction. `Ok` gives the lanes that execute it.
-    pub fn meet(
-        &mut self,
-        w: &mut Warp,
-        f: usize,
-        pc: u32,
-        mask: u32,
-        active: u32,
-        member: u32,
-    ) -> Result<u32, Flow> {
+    pub fn meet(&mut self, w: &mut Warp, f: usize, pc: u32, mask: u32, active: u32, member: u32) -> Result<u32, Flow> {
         let members = member & w.live;
         if members & !active == 0 {
             return Ok(active & (member | active));
@@ -336,13 +251,8 @@ impl Cluster<'_> {
             return Err(separate(w, f, pc, mask, active));
         }
         let wait = Wait::Lanes { mask: member };
-        let here =
-            |x: &crate::machine::warp::Fragment| x.pc == pc && x.state == State::Waiting(wait);
-        let others = w
-            .fragments()
-            .iter()
-            .filter(|x| here(x))
-            .fold(0, |m, x| m | x.mask);
+        let here = |x: &crate::machine::warp::Fragment| x.pc == pc && x.state == State::Waiting(wait);
+        let others = w.fragments().iter().filter(|x| here(x)).fold(0, |m, x| m | x.mask);
         if members & !(active | others) != 0 {
             return Err(Flow::Wait(wait));
         }
@@ -394,11 +304,7 @@ fn branch(w: &mut Warp, f: usize, pc: u32, mask: u32, targets: &[(u32, u32)], jo
 
 fn classify(bits: u64, test: FloatTest) -> bool {
     use std::num::FpCategory::{Infinite, Nan, Normal, Subnormal};
-    let category = if test.wide {
-        f64::get(bits).classify()
-    } else {
-        f32::get(bits).classify()
-    };
+    let category = if test.wide { f64::get(bits).classify() } else { f32::get(bits).classify() };
     match test.class {
         FloatClass::Finite => !matches!(category, Infinite | Nan),
         FloatClass::Infinite => category == Infinite,

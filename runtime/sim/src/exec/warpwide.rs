@@ -24,30 +24,14 @@ impl Cluster<'_> {
     }
 
     /// Executes a warp-wide instruction once its members have met.
-    pub fn warp_wide(
-        &mut self,
-        w: &mut Warp,
-        f: usize,
-        pc: u32,
-        mask: u32,
-        active: u32,
-        op: &Op,
-    ) -> Flow {
+    pub fn warp_wide(&mut self, w: &mut Warp, f: usize, pc: u32, mask: u32, active: u32, op: &Op) -> Flow {
         let member = self.member_mask(w, active, op);
         let lanes = match self.meet(w, f, pc, mask, active, member) {
             Ok(lanes) => lanes,
             Err(flow) => return flow,
         };
         match op {
-            Op::Shfl {
-                mode,
-                dst,
-                pred,
-                a,
-                b,
-                c,
-                ..
-            } => {
+            Op::Shfl { mode, dst, pred, a, b, c, .. } => {
                 let (a, b, c) = (self.value(w, *a), self.value(w, *b), self.value(w, *c));
                 let (r, p) = shuffle(*mode, lanes, &a, &b, &c);
                 w.set(*dst, lanes, &r);
@@ -59,29 +43,12 @@ impl Cluster<'_> {
                 let yes = w.pred(*p) & lanes;
                 match mode {
                     VoteMode::Ballot => w.set(*dst, lanes, &[u64::from(yes); LANES]),
-                    VoteMode::All => {
-                        w.set_pred(*dst, lanes, if yes == lanes { u32::MAX } else { 0 })
-                    }
+                    VoteMode::All => w.set_pred(*dst, lanes, if yes == lanes { u32::MAX } else { 0 }),
                     VoteMode::Any => w.set_pred(*dst, lanes, if yes != 0 { u32::MAX } else { 0 }),
-                    VoteMode::Uni => w.set_pred(
-                        *dst,
-                        lanes,
-                        if yes == 0 || yes == lanes {
-                            u32::MAX
-                        } else {
-                            0
-                        },
-                    ),
+                    VoteMode::Uni => w.set_pred(*dst, lanes, if yes == 0 || yes == lanes { u32::MAX } else { 0 }),
                 }
             }
-            Op::Match {
-                all,
-                dst,
-                pred,
-                a,
-                bits,
-                ..
-            } => {
+            Op::Match { all, dst, pred, a, bits, .. } => {
                 let v = self.value(w, *a).map(|x| x & (u64::MAX >> (64 - bits)));
                 match_lanes(w, lanes, *all, *dst, *pred, &v);
             }
@@ -116,21 +83,14 @@ fn shuffle(mode: ShflMode, lanes: u32, a: &Lanes, b: &Lanes, c: &Lanes) -> (Lane
     let (mut r, mut p) = (*a, 0u32);
     for lane in Warp::lanes(lanes) {
         let i = lane as i64;
-        let (offset, clamp, segment) = (
-            (b[lane] & 31) as i64,
-            (c[lane] & 31) as i64,
-            (c[lane] >> 8 & 31) as i64,
-        );
+        let (offset, clamp, segment) = ((b[lane] & 31) as i64, (c[lane] & 31) as i64, (c[lane] >> 8 & 31) as i64);
         let highest = (i & segment) | (clamp & !segment);
         let lowest = i & segment;
         let (source, ok) = match mode {
             ShflMode::Up => (i - offset, i - offset >= highest),
             ShflMode::Down => (i + offset, i + offset <= highest),
             ShflMode::Bfly => (i ^ offset, (i ^ offset) <= highest),
-            ShflMode::Idx => (
-                lowest | (offset & !segment),
-                (lowest | (offset & !segment)) <= highest,
-            ),
+            ShflMode::Idx => (lowest | (offset & !segment), (lowest | (offset & !segment)) <= highest),
         };
         let source = if ok { source as usize } else { lane };
         r[lane] = a.get(source).copied().unwrap_or(0) & 0xFFFF_FFFF;
@@ -139,20 +99,11 @@ fn shuffle(mode: ShflMode, lanes: u32, a: &Lanes, b: &Lanes, c: &Lanes) -> (Lane
     (r, p)
 }
 
-fn match_lanes(
-    w: &mut Warp,
-    lanes: u32,
-    all: bool,
-    dst: Option<Reg>,
-    pred: Option<Reg>,
-    v: &Lanes,
-) {
+fn match_lanes(w: &mut Warp, lanes: u32, all: bool, dst: Option<Reg>, pred: Option<Reg>, v: &Lanes) {
     let mut r = [0; LANES];
     let mut same_in_all = true;
     for lane in Warp::lanes(lanes) {
-        let equal = Warp::lanes(lanes)
-            .filter(|&o| v[o] == v[lane])
-            .fold(0u32, |m, o| m | 1 << o);
+        let equal = Warp::lanes(lanes).filter(|&o| v[o] == v[lane]).fold(0u32, |m, o| m | 1 << o);
         same_in_all &= equal == lanes;
         r[lane] = u64::from(equal);
     }

@@ -171,11 +171,7 @@ impl Mbarrier {
     /// Whether a thread that knows of `known` phases and asks for `parity` may be told about another phase than
     /// it means: with one bit, only the current phase and the one before can be told apart.
     pub fn aliased(&self, known: u32, parity: u32) -> bool {
-        if parity & 1 == known & 1 {
-            self.phase >= known + 2
-        } else {
-            self.phase > known
-        }
+        if parity & 1 == known & 1 { self.phase >= known + 2 } else { self.phase > known }
     }
 }
 

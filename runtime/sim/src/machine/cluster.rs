@@ -65,11 +65,7 @@ pub struct Cluster<'a> {
 const QUANTUM: u32 = 256;
 
 fn split(index: u32, dims: [u32; 3]) -> [u32; 3] {
-    [
-        index % dims[0],
-        index / dims[0] % dims[1],
-        index / dims[0] / dims[1],
-    ]
+    [index % dims[0], index / dims[0] % dims[1], index / dims[0] / dims[1]]
 }
 
 impl<'a> Cluster<'a> {
@@ -80,18 +76,12 @@ impl<'a> Cluster<'a> {
         let ranks: u32 = grid.cluster.iter().product();
         let block: u32 = grid.launch.block.iter().product();
         let checks = grid.launch.checks;
-        let counted = if grid.launch.counters {
-            grid.program.insts.len()
-        } else {
-            0
-        };
+        let counted = if grid.launch.counters { grid.program.insts.len() } else { 0 };
         Cluster {
             grid,
             index,
             id,
-            ctas: (0..ranks)
-                .map(|rank| Cta::new(grid, id, rank, block))
-                .collect(),
+            ctas: (0..ranks).map(|rank| Cta::new(grid, id, rank, block)).collect(),
             clocks: Clocks::new(index, ranks * block),
             ordered: checks.races || checks.barriers,
             findings: Findings::default(),
@@ -232,10 +222,7 @@ impl<'a> Cluster<'a> {
                 Wait::Lanes { mask } => {
                     // Exits may have completed the set.
                     let pc = warp.fragment(f).map(|x| x.pc);
-                    let here = warp
-                        .fragments()
-                        .iter()
-                        .filter(|x| x.state == State::Waiting(wait) && Some(x.pc) == pc);
+                    let here = warp.fragments().iter().filter(|x| x.state == State::Waiting(wait) && Some(x.pc) == pc);
                     mask & warp.live & !here.fold(0, |m, x| m | x.mask) == 0
                 }
             };
@@ -252,28 +239,20 @@ impl<'a> Cluster<'a> {
     /// Reports a finding at an instruction.
     pub fn report(&mut self, kind: Kind, warp: &Warp, lane: usize, inst: &Inst, what: What) {
         let program = self.grid.program;
-        let (cta, block) = (
-            self.ctas.get(warp.cta).map_or([0; 3], |c| c.id),
-            self.grid.launch.block,
-        );
-        self.findings
-            .add(kind, inst.line, what.other_line, || Finding {
-                kind,
-                kernel: program.name.clone(),
-                line: inst.line,
-                opcode: program
-                    .opcodes
-                    .get(inst.opcode as usize)
-                    .cloned()
-                    .unwrap_or_default(),
-                source: source(program, inst),
-                cta,
-                thread: split(warp.index * LANES as u32 + lane as u32, block),
-                address: what.address,
-                other_line: what.other_line,
-                detail: what.detail,
-                count: 1,
-            });
+        let (cta, block) = (self.ctas.get(warp.cta).map_or([0; 3], |c| c.id), self.grid.launch.block);
+        self.findings.add(kind, inst.line, what.other_line, || Finding {
+            kind,
+            kernel: program.name.clone(),
+            line: inst.line,
+            opcode: program.opcodes.get(inst.opcode as usize).cloned().unwrap_or_default(),
+            source: source(program, inst),
+            cta,
+            thread: split(warp.index * LANES as u32 + lane as u32, block),
+            address: what.address,
+            other_line: what.other_line,
+            detail: what.detail,
+            count: 1,
+        });
     }
 
     /// Fragments that wait, with a lane and the instruction of each.
@@ -283,13 +262,7 @@ impl<'a> Cluster<'a> {
             for (w, warp) in cta.warps.iter().enumerate() {
                 for fragment in warp.iter().flat_map(|w| w.fragments()) {
                     if let State::Waiting(wait) = fragment.state {
-                        out.push((
-                            c,
-                            w,
-                            fragment.mask.trailing_zeros() as usize,
-                            fragment.pc,
-                            wait,
-                        ));
+                        out.push((c, w, fragment.mask.trailing_zeros() as usize, fragment.pc, wait));
                     }
                 }
             }
@@ -303,29 +276,14 @@ impl<'a> Cluster<'a> {
             let Some(inst) = self.grid.program.insts.get(pc as usize) else {
                 continue;
             };
-            let Some(warp) = self
-                .ctas
-                .get_mut(c)
-                .and_then(|x| x.warps.get_mut(w))
-                .and_then(Option::take)
-            else {
+            let Some(warp) = self.ctas.get_mut(c).and_then(|x| x.warps.get_mut(w)).and_then(Option::take) else {
                 continue;
             };
             let address = match wait {
                 Wait::Mbarrier { offset, .. } => Some(u64::from(offset)),
                 _ => None,
             };
-            self.report(
-                Kind::Deadlock,
-                &warp,
-                lane,
-                inst,
-                What {
-                    address,
-                    other_line: None,
-                    detail,
-                },
-            );
+            self.report(Kind::Deadlock, &warp, lane, inst, What { address, other_line: None, detail });
             self.ctas[c].warps[w] = Some(warp);
         }
     }
@@ -336,10 +294,7 @@ impl<'a> Cluster<'a> {
                 let barrier = self.ctas.get(c).and_then(|x| x.barriers.get(id));
                 let (arrived, expected) = barrier.map_or((0, None), |b| (b.arrived, b.expected));
                 let live = self.ctas.get(c).map_or(0, |x| x.live);
-                format!(
-                    "barrier {id} has {arrived} of {} threads and no thread can run",
-                    expected.unwrap_or(live)
-                )
+                format!("barrier {id} has {arrived} of {} threads and no thread can run", expected.unwrap_or(live))
             }
             Wait::Lanes { mask } => {
                 format!("lanes {mask:#010x} never meet here and no thread can run")
@@ -351,10 +306,9 @@ impl<'a> Cluster<'a> {
                     "mbarrier at {offset:#x} of CTA {cta}: phase {phase} lacks {pending} arrivals and {tx} bytes, and no thread can run"
                 )
             }
-            Wait::Cluster { .. } => format!(
-                "the cluster barrier has {} arrivals and no thread can run",
-                self.barrier.inner.arrived
-            ),
+            Wait::Cluster { .. } => {
+                format!("the cluster barrier has {} arrivals and no thread can run", self.barrier.inner.arrived)
+            }
         }
     }
 
@@ -365,26 +319,12 @@ impl<'a> Cluster<'a> {
                 let Some(warp) = self.ctas[c].warps[w].take() else {
                     continue;
                 };
-                let place = warp
-                    .fragments()
-                    .iter()
-                    .find(|f| f.state != State::Free)
-                    .map(|f| f.pc);
-                if let Some(inst) = place
-                    .and_then(|pc| self.grid.program.insts.get(pc as usize))
-                    .filter(|_| !warp.done())
+                let place = warp.fragments().iter().find(|f| f.state != State::Free).map(|f| f.pc);
+                if let Some(inst) =
+                    place.and_then(|pc| self.grid.program.insts.get(pc as usize)).filter(|_| !warp.done())
                 {
                     let detail = format!("still here after {limit} steps of the cluster");
-                    self.report(
-                        Kind::NoProgress,
-                        &warp,
-                        0,
-                        inst,
-                        What {
-                            detail,
-                            ..What::default()
-                        },
-                    );
+                    self.report(Kind::NoProgress, &warp, 0, inst, What { detail, ..What::default() });
                 }
                 self.ctas[c].warps[w] = Some(warp);
             }
@@ -399,31 +339,16 @@ impl<'a> Cluster<'a> {
         for c in 0..self.ctas.len() {
             let stuck = self.ctas[c].barriers.iter().position(|b| b.arrived > 0);
             let Some(id) = stuck else { continue };
-            let (arrived, expected) = (
-                self.ctas[c].barriers[id].arrived,
-                self.ctas[c].barriers[id].expected,
-            );
+            let (arrived, expected) = (self.ctas[c].barriers[id].arrived, self.ctas[c].barriers[id].expected);
             let Some(warp) = self.ctas[c].warps.first_mut().and_then(Option::take) else {
                 continue;
             };
             let insts = &self.grid.program.insts;
-            let place = insts
-                .iter()
-                .find(|i| matches!(i.op, crate::program::Op::Bar { .. }));
+            let place = insts.iter().find(|i| matches!(i.op, crate::program::Op::Bar { .. }));
             if let Some(inst) = place {
                 let expected = expected.unwrap_or(0);
-                let detail =
-                    format!("the kernel ends with {arrived} of {expected} threads at barrier {id}");
-                self.report(
-                    Kind::BarrierDivergence,
-                    &warp,
-                    0,
-                    inst,
-                    What {
-                        detail,
-                        ..What::default()
-                    },
-                );
+                let detail = format!("the kernel ends with {arrived} of {expected} threads at barrier {id}");
+                self.report(Kind::BarrierDivergence, &warp, 0, inst, What { detail, ..What::default() });
             }
             self.ctas[c].warps[0] = Some(warp);
         }
@@ -444,10 +369,7 @@ pub struct What {
 impl What {
     /// Words only.
     pub fn text(detail: impl Into<String>) -> Self {
-        What {
-            detail: detail.into(),
-            ..What::default()
-        }
+        What { detail: detail.into(), ..What::default() }
     }
 }
 
@@ -462,27 +384,14 @@ impl Cta {
         let in_cluster = split(rank, grid.cluster);
         let bytes = (grid.program.shared_bytes + grid.launch.dynamic_shared) as usize;
         let shadow = grid.launch.checks.shadow();
-        let pages = if shadow {
-            (bytes as u64).div_ceil(PAGE)
-        } else {
-            0
-        };
+        let pages = if shadow { (bytes as u64).div_ceil(PAGE) } else { 0 };
         let warps = (0..block.div_ceil(32)).map(|w| {
             let count = (block - w * 32).min(32);
             let tid = std::array::from_fn(|axis| {
-                std::array::from_fn(|lane| {
-                    u64::from(split(w * 32 + lane as u32, grid.launch.block)[axis])
-                })
+                std::array::from_fn(|lane| u64::from(split(w * 32 + lane as u32, grid.launch.block)[axis]))
             });
             let exists = u32::MAX >> (32 - count);
-            Some(Warp::new(
-                grid.program,
-                rank as usize,
-                w,
-                rank * block + w * 32,
-                exists,
-                tid,
-            ))
+            Some(Warp::new(grid.program, rank as usize, w, rank * block + w * 32, exists, tid))
         });
         Cta {
             id: std::array::from_fn(|i| cluster[i] * grid.cluster[i] + in_cluster[i]),

@@ -81,9 +81,7 @@ pub struct Grid<'a> {
 }
 
 fn volume(d: [u32; 3]) -> Option<u32> {
-    d.iter()
-        .try_fold(1u32, |a, &b| a.checked_mul(b))
-        .filter(|&v| v > 0)
+    d.iter().try_fold(1u32, |a, &b| a.checked_mul(b)).filter(|&v| v > 0)
 }
 
 /// Runs a kernel to its end.
@@ -95,15 +93,8 @@ pub fn run(program: &Program, launch: &Launch, global: &GlobalMemory) -> Result<
     } else {
         std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
     };
-    let queue = Queue {
-        next: Mutex::new((0, VecDeque::new())),
-        clusters,
-    };
-    let total = Mutex::new((
-        Findings::default(),
-        Counters::new(program.insts.len()),
-        0u64,
-    ));
+    let queue = Queue { next: Mutex::new((0, VecDeque::new())), clusters };
+    let total = Mutex::new((Findings::default(), Counters::new(program.insts.len()), 0u64));
     if cores.min(clusters as usize) <= 1 {
         work(&grid, &queue, &total);
     } else {
@@ -114,11 +105,7 @@ pub fn run(program: &Program, launch: &Launch, global: &GlobalMemory) -> Result<
         });
     }
     let (findings, counters, steps) = total.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(Outcome {
-        findings: findings.into_sorted(),
-        counters,
-        steps,
-    })
+    Ok(Outcome { findings: findings.into_sorted(), counters, steps })
 }
 
 /// Clusters not started, and turns of those that were. A started cluster stays on its host thread: it is not `Send`
@@ -142,11 +129,7 @@ type Total = Mutex<(Findings, Counters, u64)>;
 fn work(grid: &Grid<'_>, queue: &Queue, total: &Total) {
     let mut running: VecDeque<Cluster<'_>> = VecDeque::new();
     loop {
-        let mut cluster = match queue
-            .start()
-            .map(|i| Cluster::new(grid, i))
-            .or_else(|| running.pop_front())
-        {
+        let mut cluster = match queue.start().map(|i| Cluster::new(grid, i)).or_else(|| running.pop_front()) {
             Some(cluster) => cluster,
             None => return,
         };
@@ -161,65 +144,30 @@ fn work(grid: &Grid<'_>, queue: &Queue, total: &Total) {
     }
 }
 
-fn validate<'a>(
-    program: &'a Program,
-    launch: &'a Launch,
-    global: &'a GlobalMemory,
-) -> Result<Grid<'a>> {
-    let fail = |what: String| {
-        Err(Error::Launch {
-            kernel: program.name.clone(),
-            what,
-        })
-    };
+fn validate<'a>(program: &'a Program, launch: &'a Launch, global: &'a GlobalMemory) -> Result<Grid<'a>> {
+    let fail = |what: String| Err(Error::Launch { kernel: program.name.clone(), what });
     let (Some(threads), Some(_)) = (volume(launch.block), volume(launch.grid)) else {
-        return fail(format!(
-            "grid {:?} of blocks {:?} has no threads",
-            launch.grid, launch.block
-        ));
+        return fail(format!("grid {:?} of blocks {:?} has no threads", launch.grid, launch.block));
     };
     if threads > 1024 {
-        return fail(format!(
-            "{threads} threads a CTA; at most 1024 are possible"
-        ));
+        return fail(format!("{threads} threads a CTA; at most 1024 are possible"));
     }
     if let Some(required) = program.reqntid.filter(|r| *r != launch.block) {
-        return fail(format!(
-            "blocks of {:?}, but the kernel requires {required:?}",
-            launch.block
-        ));
+        return fail(format!("blocks of {:?}, but the kernel requires {required:?}", launch.block));
     }
     if let Some(most) = program.maxntid.filter(|m| threads > *m) {
-        return fail(format!(
-            "{threads} threads a CTA, but the kernel allows {most}"
-        ));
+        return fail(format!("{threads} threads a CTA, but the kernel allows {most}"));
     }
     let shared = program.shared_bytes + launch.dynamic_shared;
     if shared > SHARED_LIMIT {
-        return fail(format!(
-            "{shared} bytes of shared memory; at most {SHARED_LIMIT} are possible"
-        ));
+        return fail(format!("{shared} bytes of shared memory; at most {SHARED_LIMIT} are possible"));
     }
     if launch.params.len() != program.param_bytes as usize {
-        return fail(format!(
-            "{} bytes of parameters; it takes {}",
-            launch.params.len(),
-            program.param_bytes
-        ));
+        return fail(format!("{} bytes of parameters; it takes {}", launch.params.len(), program.param_bytes));
     }
     let cluster = program.cluster.or(launch.cluster).unwrap_or([1; 3]);
-    if volume(cluster).is_none_or(|v| v > 16)
-        || (0..3).any(|i| !launch.grid[i].is_multiple_of(cluster[i].max(1)))
-    {
-        return fail(format!(
-            "clusters of {cluster:?} do not divide the grid {:?} or exceed 16 CTAs",
-            launch.grid
-        ));
+    if volume(cluster).is_none_or(|v| v > 16) || (0..3).any(|i| !launch.grid[i].is_multiple_of(cluster[i].max(1))) {
+        return fail(format!("clusters of {cluster:?} do not divide the grid {:?} or exceed 16 CTAs", launch.grid));
     }
-    Ok(Grid {
-        program,
-        launch,
-        global,
-        cluster,
-    })
+    Ok(Grid { program, launch, global, cluster })
 }

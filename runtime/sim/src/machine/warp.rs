@@ -107,14 +107,7 @@ pub struct Warp {
 
 impl Warp {
     /// A warp at the start of `program`.
-    pub fn new(
-        program: &Program,
-        cta: usize,
-        index: u32,
-        base: u32,
-        exists: u32,
-        tid: [Lanes; 3],
-    ) -> Self {
+    pub fn new(program: &Program, cta: usize, index: u32, base: u32, exists: u32, tid: [Lanes; 3]) -> Self {
         Warp {
             cta,
             index,
@@ -214,9 +207,7 @@ impl Warp {
     /// The next fragment that can run. Turns go round so that none is forgotten.
     pub fn pick(&mut self) -> Option<usize> {
         let n = self.fragments.len();
-        let found = (0..n)
-            .map(|i| (self.turn + i) % n)
-            .find(|&i| self.fragments[i].state == State::Ready)?;
+        let found = (0..n).map(|i| (self.turn + i) % n).find(|&i| self.fragments[i].state == State::Ready)?;
         self.turn = found;
         Some(found)
     }
@@ -252,14 +243,7 @@ impl Warp {
         fragment.children = targets.len() as u32;
         let mut last = f;
         for &(pc, mask) in targets {
-            last = self.insert(Fragment {
-                pc,
-                mask,
-                join,
-                parent: Some(f),
-                children: 0,
-                state: State::Ready,
-            });
+            last = self.insert(Fragment { pc, mask, join, parent: Some(f), children: 0, state: State::Ready });
         }
         for i in 0..self.fragments.len() {
             if self.fragments[i].parent == Some(f) && self.fragments[i].state == State::Ready {
@@ -290,8 +274,7 @@ impl Warp {
                 return;
             };
             fragment.mask &= live;
-            let arrived =
-                fragment.parent.is_some() && fragment.pc == fragment.join && fragment.join != END;
+            let arrived = fragment.parent.is_some() && fragment.pc == fragment.join && fragment.join != END;
             if fragment.mask != 0 && !arrived {
                 return;
             }

@@ -29,11 +29,7 @@ pub fn to_generic(space: Space, address: u64) -> u64 {
 
 /// The space and the address in it of a generic address.
 pub fn from_generic(address: u64) -> (Space, u64) {
-    for (base, space) in [
-        (SHARED_BASE, Space::SharedCluster),
-        (LOCAL_BASE, Space::Local),
-        (PARAM_BASE, Space::Param),
-    ] {
+    for (base, space) in [(SHARED_BASE, Space::SharedCluster), (LOCAL_BASE, Space::Local), (PARAM_BASE, Space::Param)] {
         if (base..base + WINDOW).contains(&address) {
             return (space, address - base);
         }

@@ -77,55 +77,30 @@ impl GlobalMemory {
     /// A variable of the module at a fixed address.
     pub fn place(&mut self, name: &str, address: u64, data: &[u8], constant: bool) {
         debug_assert!(address >= MODULE_BASE);
-        self.insert(
-            address,
-            name,
-            data.len() as u64,
-            if constant { Use::Input } else { Use::InOut },
-        );
+        self.insert(address, name, data.len() as u64, if constant { Use::Input } else { Use::InOut });
         self.poke(address, data);
     }
 
     fn insert(&mut self, base: u64, name: &str, bytes: u64, usage: Use) {
-        let words = (0..bytes.div_ceil(4))
-            .map(|_| AtomicU32::new(0xFFFF_FFFF))
-            .collect();
-        let shadow = (0..bytes.div_ceil(crate::check::shadow::PAGE))
-            .map(|_| Mutex::new(None))
-            .collect();
+        let words = (0..bytes.div_ceil(4)).map(|_| AtomicU32::new(0xFFFF_FFFF)).collect();
+        let shadow = (0..bytes.div_ceil(crate::check::shadow::PAGE)).map(|_| Mutex::new(None)).collect();
         let at = self.buffers.partition_point(|b| b.base < base);
-        self.buffers.insert(
-            at,
-            Buffer {
-                base,
-                bytes,
-                name: name.to_string(),
-                usage,
-                words,
-                shadow,
-            },
-        );
+        self.buffers.insert(at, Buffer { base, bytes, name: name.to_string(), usage, words, shadow });
     }
 
     /// Copies host bytes to the device.
     pub fn upload(&self, address: u64, data: &[u8]) -> Result<()> {
-        self.find(address, data.len() as u64).map_err(|why| {
-            Error::Memory(format!(
-                "upload of {} bytes to {address:#x}: {why}",
-                data.len()
-            ))
-        })?;
+        self.find(address, data.len() as u64)
+            .map_err(|why| Error::Memory(format!("upload of {} bytes to {address:#x}: {why}", data.len())))?;
         self.poke(address, data);
         Ok(())
     }
 
     /// Copies device bytes to the host.
     pub fn download(&self, address: u64, bytes: usize) -> Result<Vec<u8>> {
-        let place = self.find(address, bytes as u64).map_err(|why| {
-            Error::Memory(format!(
-                "download of {bytes} bytes from {address:#x}: {why}"
-            ))
-        })?;
+        let place = self
+            .find(address, bytes as u64)
+            .map_err(|why| Error::Memory(format!("download of {bytes} bytes from {address:#x}: {why}")))?;
         let mut out = vec![0; bytes];
         self.read(place, &mut out);
         Ok(out)
@@ -139,32 +114,21 @@ impl GlobalMemory {
 
     /// The buffer that holds `bytes` bytes at `address`, or why there is none.
     pub fn find(&self, address: u64, bytes: u64) -> std::result::Result<Place, String> {
-        let index = self
-            .buffers
-            .partition_point(|b| b.base <= address)
-            .wrapping_sub(1);
+        let index = self.buffers.partition_point(|b| b.base <= address).wrapping_sub(1);
         let Some(buffer) = self.buffers.get(index) else {
             return Err("below every buffer".to_string());
         };
         let offset = address - buffer.base;
-        if offset
-            .checked_add(bytes)
-            .is_some_and(|end| end <= buffer.bytes)
-        {
+        if offset.checked_add(bytes).is_some_and(|end| end <= buffer.bytes) {
             return Ok(Place { index, offset });
         }
         let past = offset.saturating_add(bytes).saturating_sub(buffer.bytes);
-        Err(format!(
-            "ends {past} bytes past `{}` of {} bytes at {:#x}",
-            buffer.name, buffer.bytes, buffer.base
-        ))
+        Err(format!("ends {past} bytes past `{}` of {} bytes at {:#x}", buffer.name, buffer.bytes, buffer.base))
     }
 
     /// Whether the kernel may not write there.
     pub fn read_only(&self, place: Place) -> bool {
-        self.buffers
-            .get(place.index)
-            .is_some_and(|b| b.usage == Use::Input)
+        self.buffers.get(place.index).is_some_and(|b| b.usage == Use::Input)
     }
 
     /// Name of a buffer.
@@ -184,9 +148,7 @@ impl GlobalMemory {
             let skip = (at % 4) as usize;
             let n = (4 - skip).min(rest.len());
             let (head, tail) = rest.split_at_mut(n);
-            let word = self
-                .word(place, at / 4)
-                .map_or(0, |w| w.load(Ordering::Relaxed));
+            let word = self.word(place, at / 4).map_or(0, |w| w.load(Ordering::Relaxed));
             for (i, b) in head.iter_mut().enumerate() {
                 *b = (word >> (8 * (skip + i))) as u8;
             }
@@ -213,9 +175,7 @@ impl GlobalMemory {
                     word.store(value, Ordering::Relaxed);
                 } else {
                     // Other CTAs may write the other bytes of the word.
-                    let _ = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| {
-                        Some(old & !mask | value)
-                    });
+                    let _ = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| Some(old & !mask | value));
                 }
             }
             at += n as u64;
@@ -231,10 +191,7 @@ impl GlobalMemory {
 
     /// Holds off all other atomics, for an update of many elements.
     pub fn lock_all(&self) -> Vec<MutexGuard<'_, ()>> {
-        self.stripes
-            .iter()
-            .map(|s| s.lock().unwrap_or_else(PoisonError::into_inner))
-            .collect()
+        self.stripes.iter().map(|s| s.lock().unwrap_or_else(PoisonError::into_inner)).collect()
     }
 
     /// Marks a touch; returns the first conflict and its address.
@@ -278,21 +235,14 @@ impl GlobalMemory {
 
     /// A sequentially consistent fence: adds its token to those of all before it and gives them.
     pub fn sequential_fence(&self, token: ForeignToken) -> ForeignToken {
-        let mut all = self
-            .sequential
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.sequential.lock().unwrap_or_else(PoisonError::into_inner);
         all.join(&token);
         all.clone()
     }
 
     /// What was published at an address.
     pub fn published(&self, address: u64) -> Option<ForeignToken> {
-        self.tokens
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(&address)
-            .cloned()
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).get(&address).cloned()
     }
 }
 

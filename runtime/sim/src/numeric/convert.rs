@@ -85,10 +85,7 @@ impl Scalar {
 
     /// Whether a register holds two values.
     pub fn packed(self) -> bool {
-        matches!(
-            self,
-            Scalar::F16x2 | Scalar::Bf16x2 | Scalar::E4m3x2 | Scalar::E5m2x2
-        )
+        matches!(self, Scalar::F16x2 | Scalar::Bf16x2 | Scalar::E4m3x2 | Scalar::E5m2x2)
     }
 
     /// The value of a non-packed float's bits.
@@ -148,25 +145,13 @@ impl Conversion {
     }
 
     fn put_narrow(&self, x: f64) -> u64 {
-        let x = if self.relu && (x <= 0.0 || x.is_nan()) && !x.is_nan() {
-            0.0
-        } else {
-            x
-        };
-        u64::from(
-            self.to
-                .format()
-                .map_or(0, |f| f.encode(x, self.round, self.saturate)),
-        )
+        let x = if self.relu && (x <= 0.0 || x.is_nan()) && !x.is_nan() { 0.0 } else { x };
+        u64::from(self.to.format().map_or(0, |f| f.encode(x, self.round, self.saturate)))
     }
 
     fn f32(&self, bits: u64) -> f32 {
         let x = f32::from_bits(bits as u32);
-        if self.ftz && x.is_subnormal() {
-            0f32.copysign(x)
-        } else {
-            x
-        }
+        if self.ftz && x.is_subnormal() { 0f32.copysign(x) } else { x }
     }
 
     /// The integer a register of the source type holds.
@@ -209,11 +194,7 @@ impl Conversion {
     }
 
     fn float_to_int(&self, bits: u64) -> u64 {
-        let x = if self.from == Scalar::F32 {
-            f64::from(self.f32(bits))
-        } else {
-            self.from.float(bits)
-        };
+        let x = if self.from == Scalar::F32 { f64::from(self.f32(bits)) } else { self.from.float(bits) };
         if x.is_nan() {
             return 0;
         }
@@ -223,11 +204,7 @@ impl Conversion {
     }
 
     fn float_to_float(&self, bits: u64) -> u64 {
-        let mut x = if self.from == Scalar::F32 {
-            f64::from(self.f32(bits))
-        } else {
-            self.from.float(bits)
-        };
+        let mut x = if self.from == Scalar::F32 { f64::from(self.f32(bits)) } else { self.from.float(bits) };
         if self.integral {
             x = round_integral(x, self.round);
         }
@@ -238,20 +215,12 @@ impl Conversion {
             Scalar::F64 => x.to_bits(),
             Scalar::F32 => {
                 let r = round32(x, self.round);
-                let r = if self.ftz && r.is_subnormal() {
-                    0f32.copysign(r)
-                } else {
-                    r
-                };
+                let r = if self.ftz && r.is_subnormal() { 0f32.copysign(r) } else { r };
                 u64::from(if r.is_nan() { 0x7FFF_FFFF } else { r.to_bits() })
             }
             // TF32 lives in the upper bits of an f32.
             Scalar::Tf32 => self.put_narrow(x) << 13,
-            _ if self.integral => u64::from(
-                self.to
-                    .format()
-                    .map_or(0, |f| f.encode(x, Round::Nearest, false)),
-            ),
+            _ if self.integral => u64::from(self.to.format().map_or(0, |f| f.encode(x, Round::Nearest, false))),
             _ => self.put_narrow(x),
         }
     }
@@ -272,12 +241,7 @@ pub fn round_integral(x: f64, round: Round) -> f64 {
 pub fn round32(x: f64, round: Round) -> f32 {
     let r = x as f32;
     let back = f64::from(r);
-    if back == x
-        || x.is_nan()
-        || round == Round::Nearest
-        || round == Round::NearestAway
-        || x.is_infinite()
-    {
+    if back == x || x.is_nan() || round == Round::Nearest || round == Round::NearestAway || x.is_infinite() {
         return r;
     }
     let down = match round {
@@ -341,34 +305,19 @@ mod tests {
 
     #[test]
     fn integers_wrap_extend_and_saturate() {
-        assert_eq!(
-            conv("s64", "s32", Round::Zero).apply(0xFFFF_FFFF, 0),
-            u64::MAX
-        );
-        assert_eq!(
-            conv("u64", "u32", Round::Zero).apply(0xFFFF_FFFF, 0),
-            0xFFFF_FFFF
-        );
+        assert_eq!(conv("s64", "s32", Round::Zero).apply(0xFFFF_FFFF, 0), u64::MAX);
+        assert_eq!(conv("u64", "u32", Round::Zero).apply(0xFFFF_FFFF, 0), 0xFFFF_FFFF);
         assert_eq!(conv("u8", "u32", Round::Zero).apply(0x1FF, 0), 0xFF);
-        let sat = Conversion {
-            saturate: true,
-            ..conv("s8", "s32", Round::Zero)
-        };
+        let sat = Conversion { saturate: true, ..conv("s8", "s32", Round::Zero) };
         assert_eq!(sat.apply(1000, 0), 127);
     }
 
     #[test]
     fn floats_to_integers() {
-        assert_eq!(
-            conv("s32", "f32", Round::Zero).apply(f(-2.7), 0) as u32 as i32,
-            -2
-        );
+        assert_eq!(conv("s32", "f32", Round::Zero).apply(f(-2.7), 0) as u32 as i32, -2);
         assert_eq!(conv("s32", "f32", Round::Nearest).apply(f(2.5), 0), 2);
         assert_eq!(conv("u32", "f32", Round::Zero).apply(f(-5.0), 0), 0);
-        assert_eq!(
-            conv("s32", "f32", Round::Zero).apply(f(1e20), 0),
-            0x7FFF_FFFF
-        );
+        assert_eq!(conv("s32", "f32", Round::Zero).apply(f(1e20), 0), 0x7FFF_FFFF);
         assert_eq!(conv("s32", "f32", Round::Zero).apply(f(f32::NAN), 0), 0);
     }
 
@@ -377,25 +326,13 @@ mod tests {
         let x = 1.0f64 + 1e-12;
         assert_eq!(round32(x, Round::Up), 1.0f32.next_up());
         assert_eq!(round32(x, Round::Down), 1.0);
-        assert_eq!(
-            conv("f32", "s32", Round::Zero).apply(16_777_217, 0),
-            f(16_777_216.0)
-        );
-        assert_eq!(
-            conv("f32", "s32", Round::Up).apply(16_777_217, 0),
-            f(16_777_218.0)
-        );
+        assert_eq!(conv("f32", "s32", Round::Zero).apply(16_777_217, 0), f(16_777_216.0));
+        assert_eq!(conv("f32", "s32", Round::Up).apply(16_777_217, 0), f(16_777_218.0));
     }
 
     #[test]
     fn packed_halves() {
-        assert_eq!(
-            conv("f16x2", "f32", Round::Nearest).apply(f(1.0), f(2.0)),
-            0x3C00_4000
-        );
-        assert_eq!(
-            conv("f16x2", "e4m3x2", Round::Nearest).apply(0x3840, 0),
-            0x3C00_4000
-        );
+        assert_eq!(conv("f16x2", "f32", Round::Nearest).apply(f(1.0), f(2.0)), 0x3C00_4000);
+        assert_eq!(conv("f16x2", "e4m3x2", Round::Nearest).apply(0x3840, 0), 0x3C00_4000);
     }
 }

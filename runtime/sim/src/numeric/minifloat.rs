@@ -30,35 +30,15 @@ pub struct Format {
 }
 
 /// IEEE half.
-pub const F16: Format = Format {
-    exponent: 5,
-    mantissa: 10,
-    finite: false,
-};
+pub const F16: Format = Format { exponent: 5, mantissa: 10, finite: false };
 /// bfloat16.
-pub const BF16: Format = Format {
-    exponent: 8,
-    mantissa: 7,
-    finite: false,
-};
+pub const BF16: Format = Format { exponent: 8, mantissa: 7, finite: false };
 /// TF32, held in the upper 19 bits of 32.
-pub const TF32: Format = Format {
-    exponent: 8,
-    mantissa: 10,
-    finite: false,
-};
+pub const TF32: Format = Format { exponent: 8, mantissa: 10, finite: false };
 /// 8-bit float with 4 exponent bits.
-pub const E4M3: Format = Format {
-    exponent: 4,
-    mantissa: 3,
-    finite: true,
-};
+pub const E4M3: Format = Format { exponent: 4, mantissa: 3, finite: true };
 /// 8-bit float with 5 exponent bits.
-pub const E5M2: Format = Format {
-    exponent: 5,
-    mantissa: 2,
-    finite: false,
-};
+pub const E5M2: Format = Format { exponent: 5, mantissa: 2, finite: false };
 
 impl Format {
     fn bias(self) -> i32 {
@@ -67,11 +47,7 @@ impl Format {
 
     /// Bits of the largest finite value.
     fn largest(self) -> u32 {
-        if self.finite {
-            self.nan() - 1
-        } else {
-            (((1 << self.exponent) - 1) << self.mantissa) - 1
-        }
+        if self.finite { self.nan() - 1 } else { (((1 << self.exponent) - 1) << self.mantissa) - 1 }
     }
 
     /// Bits of the canonical NaN.
@@ -86,11 +62,7 @@ impl Format {
             return self.nan();
         }
         let a = x.abs();
-        let overflow = if self.finite {
-            self.nan()
-        } else {
-            self.largest() + 1
-        };
+        let overflow = if self.finite { self.nan() } else { self.largest() + 1 };
         if a.is_infinite() {
             return sign | if saturate { self.largest() } else { overflow };
         }
@@ -115,15 +87,9 @@ impl Format {
         let base = ((exponent + self.bias() - 1) as u64) << self.mantissa;
         let bits = (base + units).min(u64::from(u32::MAX)) as u32;
         if bits > self.largest() {
-            let toward_zero = round == Round::Zero
-                || (round == Round::Down && sign == 0)
-                || (round == Round::Up && sign != 0);
-            return sign
-                | if saturate || toward_zero {
-                    self.largest()
-                } else {
-                    overflow
-                };
+            let toward_zero =
+                round == Round::Zero || (round == Round::Down && sign == 0) || (round == Round::Up && sign != 0);
+            return sign | if saturate || toward_zero { self.largest() } else { overflow };
         }
         sign | bits
     }
@@ -131,37 +97,21 @@ impl Format {
     /// The value of `bits`.
     pub fn decode(self, bits: u32) -> f64 {
         let magnitude = bits & ((1 << (self.exponent + self.mantissa)) - 1);
-        let sign = if bits >> (self.exponent + self.mantissa) & 1 == 1 {
-            -1.0
-        } else {
-            1.0
-        };
+        let sign = if bits >> (self.exponent + self.mantissa) & 1 == 1 { -1.0 } else { 1.0 };
         if magnitude > self.largest() {
             let infinite = !self.finite && magnitude == self.largest() + 1;
-            return if infinite {
-                sign * f64::INFINITY
-            } else {
-                f64::NAN
-            };
+            return if infinite { sign * f64::INFINITY } else { f64::NAN };
         }
         let field = magnitude >> self.mantissa;
         let fraction = f64::from(magnitude & ((1 << self.mantissa) - 1));
         let unit = pow2(field.max(1) as i32 - self.bias() - self.mantissa as i32);
-        let hidden = if field == 0 {
-            0.0
-        } else {
-            f64::from(1u32 << self.mantissa)
-        };
+        let hidden = if field == 0 { 0.0 } else { f64::from(1u32 << self.mantissa) };
         sign * (hidden + fraction) * unit
     }
 }
 
 fn pow2(e: i32) -> f64 {
-    if (-1022..=1023).contains(&e) {
-        f64::from_bits(((e + 1023) as u64) << 52)
-    } else {
-        2f64.powi(e)
-    }
+    if (-1022..=1023).contains(&e) { f64::from_bits(((e + 1023) as u64) << 52) } else { 2f64.powi(e) }
 }
 
 /// f16 to f32, by table.
@@ -228,16 +178,8 @@ mod tests {
         for _ in 0..200_000 {
             bits = bits.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             let x = f32::from_bits(bits);
-            assert_eq!(
-                u32::from(f32_to_f16(x)),
-                F16.encode(f64::from(x), Round::Nearest, false),
-                "{x}"
-            );
-            assert_eq!(
-                u32::from(f32_to_bf16(x)),
-                BF16.encode(f64::from(x), Round::Nearest, false),
-                "{x}"
-            );
+            assert_eq!(u32::from(f32_to_f16(x)), F16.encode(f64::from(x), Round::Nearest, false), "{x}");
+            assert_eq!(u32::from(f32_to_bf16(x)), BF16.encode(f64::from(x), Round::Nearest, false), "{x}");
         }
     }
 

@@ -31,11 +31,7 @@ pub fn ptx() -> String {
         step(&mut p, kk);
     }
     let end = STAGES * 2 * TILE;
-    let _ = writeln!(
-        p,
-        "add.u32 %use, %use, {};\nsetp.ge.u32 %p1, %use, {end};\n@%p1 mov.u32 %use, 0;",
-        2 * TILE
-    );
+    let _ = writeln!(p, "add.u32 %use, %use, {};\nsetp.ge.u32 %p1, %use, {end};\n@%p1 mov.u32 %use, 0;", 2 * TILE);
     p.push_str("add.u32 %i, %i, 1;\nsetp.lt.u32 %p1, %i, %tiles;\n@%p1 bra LOOP;\n");
     epilogue(&mut p);
     p.push_str("ret;\n}\n");
@@ -117,50 +113,28 @@ fn copies(p: &mut String) {
     let _ = writeln!(p, "add.u32 %s, %sdst, %stage;");
     for (operand, offset) in [("ga", 0), ("gb", TILE)] {
         for i in 0..8 {
-            let _ = writeln!(
-                p,
-                "cp.async.cg.shared.global [%s+{}], [%{operand}{i}], 16;",
-                offset + i * 2048
-            );
+            let _ = writeln!(p, "cp.async.cg.shared.global [%s+{}], [%{operand}{i}], 16;", offset + i * 2048);
             let _ = writeln!(p, "add.u64 %{operand}{i}, %{operand}{i}, 128;");
         }
     }
-    let _ = writeln!(
-        p,
-        "cp.async.commit_group;\nadd.u32 %stage, %stage, {};",
-        2 * TILE
-    );
-    let _ = writeln!(
-        p,
-        "setp.ge.u32 %p2, %stage, {};\n@%p2 mov.u32 %stage, 0;",
-        STAGES * 2 * TILE
-    );
+    let _ = writeln!(p, "cp.async.commit_group;\nadd.u32 %stage, %stage, {};", 2 * TILE);
+    let _ = writeln!(p, "setp.ge.u32 %p2, %stage, {};\n@%p2 mov.u32 %stage, 0;", STAGES * 2 * TILE);
 }
 
 /// One step of sixteen along K.
 fn step(p: &mut String, kk: u32) {
     for (row, half, offset, reg) in [("arow", "ah", 0, "a"), ("brow", "bh", TILE, "b")] {
-        let _ = writeln!(
-            p,
-            "xor.b32 %x, %{half}, {};\nadd.u32 %x, %x, %{row};",
-            kk * 32
-        );
+        let _ = writeln!(p, "xor.b32 %x, %{half}, {};\nadd.u32 %x, %x, %{row};", kk * 32);
         let _ = writeln!(p, "add.u32 %x, %x, %use;\nadd.u32 %x, %x, %base;");
         for t in 0..4 {
             let r: Vec<_> = (0..4).map(|j| format!("%{reg}{}", t * 4 + j)).collect();
             let at = offset + t * 2048;
-            let _ = writeln!(
-                p,
-                "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{}}}, [%x+{at}];",
-                r.join(", ")
-            );
+            let _ = writeln!(p, "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{}}}, [%x+{at}];", r.join(", "));
         }
     }
     for m in 0..4 {
         for n in 0..8 {
-            let d: Vec<_> = (0..4)
-                .map(|j| format!("%acc{}", (m * 8 + n) * 4 + j))
-                .collect();
+            let d: Vec<_> = (0..4).map(|j| format!("%acc{}", (m * 8 + n) * 4 + j)).collect();
             let d = d.join(", ");
             let a: Vec<_> = (0..4).map(|j| format!("%a{}", m * 4 + j)).collect();
             let (b0, b1) = (n * 2, n * 2 + 1);
@@ -215,22 +189,11 @@ impl Product {
         let mut worst = 0f64;
         for (i, bytes) in self.c.chunks_exact(2).enumerate() {
             let (row, column) = (i / self.n, i % self.n);
-            let got = f64::from(crate::numeric::minifloat::f16_to_f32(u16::from_le_bytes([
-                bytes[0], bytes[1],
-            ])));
-            let pairs = self
-                .a
-                .iter()
-                .skip(row * self.k)
-                .zip(self.b.iter().skip(column * self.k))
-                .take(self.k);
+            let got = f64::from(crate::numeric::minifloat::f16_to_f32(u16::from_le_bytes([bytes[0], bytes[1]])));
+            let pairs = self.a.iter().skip(row * self.k).zip(self.b.iter().skip(column * self.k)).take(self.k);
             let want: f64 = pairs.map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
             let error = (got - want).abs() / (1.0 + want.abs());
-            worst = if error.is_nan() {
-                f64::INFINITY
-            } else {
-                worst.max(error)
-            };
+            worst = if error.is_nan() { f64::INFINITY } else { worst.max(error) };
         }
         worst
     }
@@ -262,26 +225,12 @@ pub fn run([m, n, k]: [usize; 3], checks: Checks, counters: bool) -> Result<Prod
         grid: [(n / 128) as u32, (m / 128) as u32, 1],
         block: [128, 1, 1],
         dynamic_shared: STAGES * 2 * TILE,
-        params: Args::new(&program)
-            .u64(pa)
-            .u64(pb)
-            .u64(pc)
-            .u32(k as u32)
-            .u32(n as u32)
-            .done()?,
+        params: Args::new(&program).u64(pa).u64(pb).u64(pc).u32(k as u32).u32(n as u32).done()?,
         checks,
         counters,
         threads: 1,
         ..Launch::default()
     };
     let outcome = crate::machine::grid::run(&program, &launch, &global)?;
-    Ok(Product {
-        m,
-        n,
-        k,
-        a,
-        b,
-        c: global.download(pc, m * n * 2)?,
-        outcome,
-    })
+    Ok(Product { m, n, k, a, b, c: global.download(pc, m * n * 2)?, outcome })
 }

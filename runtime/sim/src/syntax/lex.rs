@@ -17,14 +17,7 @@ pub enum Token {
 
 /// Splits `source` into tokens with their lines.
 pub fn lex(source: &str) -> Result<Vec<(Token, u32)>> {
-    Lexer {
-        bytes: source.as_bytes(),
-        source,
-        at: 0,
-        line: 1,
-        out: Vec::new(),
-    }
-    .run()
+    Lexer { bytes: source.as_bytes(), source, at: 0, line: 1, out: Vec::new() }.run()
 }
 
 struct Lexer<'a> {
@@ -63,16 +56,9 @@ impl Lexer<'_> {
                 b'0'..=b'9' => self.number()?,
                 _ if word_byte(b) => self.word(),
                 _ => {
-                    let c = self
-                        .source
-                        .get(self.at..)
-                        .and_then(|s| s.chars().next())
-                        .unwrap_or('?');
+                    let c = self.source.get(self.at..).and_then(|s| s.chars().next()).unwrap_or('?');
                     if !c.is_ascii() {
-                        return Err(Error::syntax(
-                            self.line,
-                            format!("unexpected character `{c}`"),
-                        ));
+                        return Err(Error::syntax(self.line, format!("unexpected character `{c}`")));
                     }
                     self.out.push((Token::Mark(c), self.line));
                     self.at += 1;
@@ -99,10 +85,7 @@ impl Lexer<'_> {
         }
         let text = self.source.get(start..end).unwrap_or_default();
         if end >= self.bytes.len() {
-            return Err(Error::syntax(
-                self.line,
-                "a string without its closing quote",
-            ));
+            return Err(Error::syntax(self.line, "a string without its closing quote"));
         }
         self.out.push((Token::Text(text.to_string()), self.line));
         self.line += text.matches('\n').count() as u32;
@@ -115,20 +98,13 @@ impl Lexer<'_> {
         loop {
             if word_byte(self.peek(0)) {
                 self.at += 1;
-            } else if self.peek(0) == b':'
-                && self.peek(1) == b':'
-                && self.peek(2).is_ascii_alphanumeric()
-            {
+            } else if self.peek(0) == b':' && self.peek(1) == b':' && self.peek(2).is_ascii_alphanumeric() {
                 self.at += 2;
             } else {
                 break;
             }
         }
-        let word = self
-            .source
-            .get(start..self.at)
-            .unwrap_or_default()
-            .to_string();
+        let word = self.source.get(start..self.at).unwrap_or_default().to_string();
         self.out.push((Token::Word(word), self.line));
     }
 
@@ -138,8 +114,7 @@ impl Lexer<'_> {
             self.at += 1;
         }
         let text = self.source.get(start..self.at).unwrap_or_default();
-        let value = number(text)
-            .ok_or_else(|| Error::syntax(self.line, format!("`{text}` is not a number")))?;
+        let value = number(text).ok_or_else(|| Error::syntax(self.line, format!("`{text}` is not a number")))?;
         self.out.push((Token::Number(value), self.line));
         Ok(())
     }
@@ -176,16 +151,10 @@ mod tests {
 
     #[test]
     fn words_numbers_and_marks() {
-        let t =
-            lex("@%p1 ld.shared::cta.b32 %r1, [a+4]; // c\n mov 0f3F800000;").unwrap_or_default();
+        let t = lex("@%p1 ld.shared::cta.b32 %r1, [a+4]; // c\n mov 0f3F800000;").unwrap_or_default();
         assert_eq!(t[0].0, Token::Mark('@'));
         assert_eq!(t[2].0, Token::Word("ld.shared::cta.b32".into()));
-        assert_eq!(
-            t.iter()
-                .filter(|x| x.0 == Token::Number(0x3F80_0000))
-                .count(),
-            1
-        );
+        assert_eq!(t.iter().filter(|x| x.0 == Token::Number(0x3F80_0000)).count(), 1);
         assert_eq!(t.last().map(|x| x.1), Some(2));
     }
 

@@ -25,17 +25,13 @@ impl Parser {
     }
 
     fn line(&self) -> u32 {
-        self.tokens
-            .get(self.at)
-            .or(self.tokens.last())
-            .map_or(1, |t| t.1)
+        self.tokens.get(self.at).or(self.tokens.last()).map_or(1, |t| t.1)
     }
 
     fn next(&mut self) -> Result<Token> {
         let token = self.tokens.get(self.at).map(|t| t.0.clone());
         self.at += 1;
-        token
-            .ok_or_else(|| Error::syntax(self.line(), "the text ends in the middle of a statement"))
+        token.ok_or_else(|| Error::syntax(self.line(), "the text ends in the middle of a statement"))
     }
 
     fn is(&self, c: char) -> bool {
@@ -52,10 +48,7 @@ impl Parser {
         let line = self.line();
         match self.next()? {
             Token::Mark(m) if m == c => Ok(()),
-            other => Err(Error::syntax(
-                line,
-                format!("expected `{c}`, found {}", show(&other)),
-            )),
+            other => Err(Error::syntax(line, format!("expected `{c}`, found {}", show(&other)))),
         }
     }
 
@@ -63,10 +56,7 @@ impl Parser {
         let line = self.line();
         match self.next()? {
             Token::Word(w) => Ok(w),
-            other => Err(Error::syntax(
-                line,
-                format!("expected a name, found {}", show(&other)),
-            )),
+            other => Err(Error::syntax(line, format!("expected a name, found {}", show(&other)))),
         }
     }
 
@@ -76,10 +66,7 @@ impl Parser {
         match self.next()? {
             Token::Number(n) if negative => Ok(n.wrapping_neg()),
             Token::Number(n) => Ok(n),
-            other => Err(Error::syntax(
-                line,
-                format!("expected a number, found {}", show(&other)),
-            )),
+            other => Err(Error::syntax(line, format!("expected a number, found {}", show(&other)))),
         }
     }
 
@@ -88,10 +75,7 @@ impl Parser {
         while let Some(token) = self.peek().cloned() {
             let line = self.line();
             let Token::Word(word) = token else {
-                return Err(Error::syntax(
-                    line,
-                    format!("expected a directive, found {}", show(&token)),
-                ));
+                return Err(Error::syntax(line, format!("expected a directive, found {}", show(&token))));
             };
             match word.as_str() {
                 ".version" => {
@@ -113,10 +97,7 @@ impl Parser {
             }
         }
         if module.version == 0 {
-            return Err(Error::syntax(
-                1,
-                "no `.version` directive: this is not a PTX module",
-            ));
+            return Err(Error::syntax(1, "no `.version` directive: this is not a PTX module"));
         }
         Ok(module)
     }
@@ -127,11 +108,7 @@ impl Parser {
         let value = f64::from_bits(self.number()?);
         let version = (value * 10.0).round();
         if !(80.0..=99.0).contains(&version) {
-            return Err(Error::unsupported(
-                line,
-                format!(".version {value}"),
-                "ISA 8.0 to 9.x is",
-            ));
+            return Err(Error::unsupported(line, format!(".version {value}"), "ISA 8.0 to 9.x is"));
         }
         Ok(version as u32)
     }
@@ -141,11 +118,7 @@ impl Parser {
         let line = self.line();
         match self.number()? {
             64 => Ok(()),
-            n => Err(Error::unsupported(
-                line,
-                format!(".address_size {n}"),
-                "addresses are 64 bits",
-            )),
+            n => Err(Error::unsupported(line, format!(".address_size {n}"), "addresses are 64 bits")),
         }
     }
 
@@ -156,10 +129,7 @@ impl Parser {
         match self.next()? {
             Token::Text(name) => module.files.push((number, name)),
             other => {
-                return Err(Error::syntax(
-                    line,
-                    format!("expected a file name, found {}", show(&other)),
-                ));
+                return Err(Error::syntax(line, format!("expected a file name, found {}", show(&other))));
             }
         }
         while self.accept(',') {
@@ -202,12 +172,8 @@ impl Parser {
                 ".entry" | ".func" => {
                     let function = self.function(word == ".entry", line)?;
                     // A declaration before the definition adds nothing.
-                    module
-                        .functions
-                        .retain(|f| f.name != function.name || f.body.is_some());
-                    if function.body.is_some()
-                        || !module.functions.iter().any(|f| f.name == function.name)
-                    {
+                    module.functions.retain(|f| f.name != function.name || f.body.is_some());
+                    if function.body.is_some() || !module.functions.iter().any(|f| f.name == function.name) {
                         module.functions.push(function);
                     }
                     return Ok(());
@@ -219,22 +185,14 @@ impl Parser {
                 }
                 ".alias" => return self.skip_statement(),
                 other => {
-                    return Err(Error::unsupported(
-                        line,
-                        other,
-                        "no such directive at module scope is known",
-                    ));
+                    return Err(Error::unsupported(line, other, "no such directive at module scope is known"));
                 }
             }
         }
     }
 
     fn function(&mut self, entry: bool, line: u32) -> Result<Function> {
-        let mut f = Function {
-            entry,
-            line,
-            ..Function::default()
-        };
+        let mut f = Function { entry, line, ..Function::default() };
         if self.is('(') {
             f.returns = self.params()?;
         }
@@ -271,10 +229,7 @@ impl Parser {
             let line = self.line();
             let word = self.word()?;
             if word != ".param" && word != ".reg" {
-                return Err(Error::syntax(
-                    line,
-                    format!("expected `.param`, found `{word}`"),
-                ));
+                return Err(Error::syntax(line, format!("expected `.param`, found `{word}`")));
             }
             out.push(self.variable(&word[1..], false)?.0);
             self.accept(',');
@@ -296,19 +251,10 @@ impl Parser {
 
     /// One variable after its state space, and its type and alignment without a name.
     fn variable(&mut self, space: &str, external: bool) -> Result<(Variable, Variable)> {
-        let mut v = Variable {
-            space: space.to_string(),
-            external,
-            count: 1,
-            line: self.line(),
-            ..Variable::default()
-        };
+        let mut v = Variable { space: space.to_string(), external, count: 1, line: self.line(), ..Variable::default() };
         let mut pointer = false;
         let mut lanes = 1;
-        loop {
-            let Some(Token::Word(word)) = self.peek().cloned() else {
-                break;
-            };
+        while let Some(Token::Word(word)) = self.peek().cloned() {
             if !word.starts_with('.') {
                 break;
             }
@@ -365,19 +311,11 @@ impl Parser {
             self.at += 1;
             let wrapped = word == "generic" && self.accept('(');
             let symbol = if wrapped { self.word()? } else { word };
-            let offset = if self.accept('+') {
-                self.number()? as i64
-            } else {
-                0
-            };
+            let offset = if self.accept('+') { self.number()? as i64 } else { 0 };
             if wrapped {
                 self.expect(')')?;
             }
-            let more = if self.accept('+') {
-                self.number()? as i64
-            } else {
-                0
-            };
+            let more = if self.accept('+') { self.number()? as i64 } else { 0 };
             out.push(Init::Symbol(symbol, offset + more));
             return Ok(());
         }
@@ -424,11 +362,7 @@ impl Parser {
                 out.extend(variables.into_iter().map(Statement::Variable));
                 Ok(())
             }
-            w if w.starts_with('.') => Err(Error::unsupported(
-                line,
-                w,
-                "no such directive inside a function is known",
-            )),
+            w if w.starts_with('.') => Err(Error::unsupported(line, w, "no such directive inside a function is known")),
             _ => {
                 self.at -= 1;
                 out.push(Statement::Instruction(self.instruction()?));
@@ -455,11 +389,7 @@ impl Parser {
     fn registers(&mut self, out: &mut Vec<Statement>) -> Result<()> {
         let mut ty = self.word()?;
         if ty == ".v2" || ty == ".v4" {
-            return Err(Error::unsupported(
-                self.line(),
-                format!(".reg {ty}"),
-                "vector registers are not",
-            ));
+            return Err(Error::unsupported(self.line(), format!(".reg {ty}"), "vector registers are not"));
         }
         ty.remove(0);
         loop {
@@ -513,12 +443,7 @@ impl Parser {
                 break;
             }
         }
-        Ok(Instruction {
-            guard,
-            parts,
-            operands,
-            line,
-        })
+        Ok(Instruction { guard, parts, operands, line })
     }
 
     fn list(&mut self, close: char) -> Result<Vec<Operand>> {
@@ -557,20 +482,14 @@ impl Parser {
                     return Ok(Operand::Offset(name, self.number()? as i64));
                 }
                 if self.accept('-') {
-                    return Ok(Operand::Offset(
-                        name,
-                        (self.number()? as i64).wrapping_neg(),
-                    ));
+                    return Ok(Operand::Offset(name, (self.number()? as i64).wrapping_neg()));
                 }
                 Ok(Operand::Name(name))
             }
             Some(Token::Number(_) | Token::Mark('-')) => Ok(Operand::Number(self.number()?)),
             other => {
                 let found = other.map_or("the end of the text".to_string(), show);
-                Err(Error::syntax(
-                    line,
-                    format!("expected an operand, found {found}"),
-                ))
+                Err(Error::syntax(line, format!("expected an operand, found {found}")))
             }
         }
     }

@@ -41,13 +41,7 @@ impl Cluster<'_> {
     pub fn bulk(&mut self, w: &mut Warp, active: u32, inst: &Inst, op: &BulkOp) {
         for lane in Warp::lanes(active) {
             let stream = self.bulk_stream(w, lane);
-            let ids = stream.and_then(|s| {
-                Some(GroupIds {
-                    reader: s.reader?,
-                    writer: s.agent?,
-                    epoch: s.epoch,
-                })
-            });
+            let ids = stream.and_then(|s| Some(GroupIds { reader: s.reader?, writer: s.agent?, epoch: s.epoch }));
             let Some(ids) = ids else { continue };
             if op.size.is_none() {
                 self.tensor_copy(w, lane, inst, op, ids);
@@ -58,31 +52,15 @@ impl Cluster<'_> {
     }
 
     fn bulk_copy(&mut self, w: &mut Warp, lane: usize, inst: &Inst, op: &BulkOp, ids: GroupIds) {
-        let shared = Self::shared_address(
-            self.value(w, op.shared)[lane].wrapping_add(op.shared_offset as u64),
-        );
+        let shared = Self::shared_address(self.value(w, op.shared)[lane].wrapping_add(op.shared_offset as u64));
         let other = self.value(w, op.other)[lane].wrapping_add(op.other_offset as u64);
-        let size = op
-            .size
-            .map_or(0, |s| u64::from(self.value(w, s)[lane] as u32));
+        let size = op.size.map_or(0, |s| u64::from(self.value(w, s)[lane] as u32));
         if op.dir == BulkDir::Prefetch {
             return;
         }
         if self.grid.launch.checks.align && !(shared | other | size).is_multiple_of(16) {
-            let detail = format!(
-                "{size} bytes at {shared:#x} and {other:#x}: bulk copies need multiples of 16"
-            );
-            self.report(
-                Kind::Misaligned,
-                w,
-                lane,
-                inst,
-                What {
-                    address: Some(other),
-                    other_line: None,
-                    detail,
-                },
-            );
+            let detail = format!("{size} bytes at {shared:#x} and {other:#x}: bulk copies need multiples of 16");
+            self.report(Kind::Misaligned, w, lane, inst, What { address: Some(other), other_line: None, detail });
         }
         let mut data = vec![0; size as usize];
         if self.grid.launch.counters {
@@ -90,38 +68,15 @@ impl Cluster<'_> {
         }
         match op.dir {
             BulkDir::Load | BulkDir::Dsmem => {
-                let space = if op.dir == BulkDir::Load {
-                    Space::Global
-                } else {
-                    Space::Shared
-                };
-                let from = if op.dir == BulkDir::Load {
-                    other
-                } else {
-                    Self::shared_address(other)
-                };
+                let space = if op.dir == BulkDir::Load { Space::Global } else { Space::Shared };
+                let from = if op.dir == BulkDir::Load { other } else { Self::shared_address(other) };
                 let Some(source) = self.locate_bulk(w, lane, inst, space, from, size) else {
                     return;
                 };
                 let stamp = self.clocks.stamp(w.base + lane as u32, inst.line, false);
-                self.touch(
-                    w,
-                    Actor {
-                        lane,
-                        stamp,
-                        proxy: true,
-                    },
-                    inst,
-                    source,
-                    size,
-                    READ,
-                    None,
-                );
+                self.touch(w, Actor { lane, stamp, proxy: true }, inst, source, size, READ, None);
                 self.read(w, lane, source, &mut data);
-                if self
-                    .locate_bulk(w, lane, inst, Space::SharedCluster, shared, size)
-                    .is_none()
-                {
+                if self.locate_bulk(w, lane, inst, Space::SharedCluster, shared, size).is_none() {
                     return;
                 }
                 let Some(places) = self.destinations(w, lane, inst, op, shared) else {
@@ -131,49 +86,20 @@ impl Cluster<'_> {
                     let Some(stamp) = self.phase_stamp(handle, inst) else {
                         continue;
                     };
-                    let target = Target::Shared {
-                        cta,
-                        offset: places.offset as usize,
-                    };
-                    self.touch(
-                        w,
-                        Actor {
-                            lane,
-                            stamp,
-                            proxy: true,
-                        },
-                        inst,
-                        target,
-                        size,
-                        WRITE,
-                        None,
-                    );
+                    let target = Target::Shared { cta, offset: places.offset as usize };
+                    self.touch(w, Actor { lane, stamp, proxy: true }, inst, target, size, WRITE, None);
                     self.write(w, lane, target, &data);
                     self.deliver(handle, size as i64);
                 }
             }
             _ => {
-                let Some(source) = self.locate_bulk(w, lane, inst, Space::Shared, shared, size)
-                else {
+                let Some(source) = self.locate_bulk(w, lane, inst, Space::Shared, shared, size) else {
                     return;
                 };
                 let stamp = self.clocks.agent_stamp(ids.reader, ids.epoch, inst.line);
-                self.touch(
-                    w,
-                    Actor {
-                        lane,
-                        stamp,
-                        proxy: true,
-                    },
-                    inst,
-                    source,
-                    size,
-                    READ,
-                    None,
-                );
+                self.touch(w, Actor { lane, stamp, proxy: true }, inst, source, size, READ, None);
                 self.read(w, lane, source, &mut data);
-                let Some(target) = self.locate_bulk(w, lane, inst, Space::Global, other, size)
-                else {
+                let Some(target) = self.locate_bulk(w, lane, inst, Space::Global, other, size) else {
                     return;
                 };
                 let stamp = self.clocks.agent_stamp(ids.writer, ids.epoch, inst.line);
@@ -201,11 +127,7 @@ impl Cluster<'_> {
                     w,
                     lane,
                     inst,
-                    What {
-                        address: Some(address),
-                        other_line: None,
-                        detail,
-                    },
+                    What { address: Some(address), other_line: None, detail },
                 );
                 None
             }
@@ -228,13 +150,8 @@ impl Cluster<'_> {
         shared: u64,
     ) -> Option<Destinations> {
         let low = (1u64 << RANK_SHIFT) - 1;
-        let mbar =
-            Self::shared_address(self.value(w, op.mbar?)[lane].wrapping_add(op.mbar_offset as u64));
-        let rank = |a: u64| {
-            (a >> RANK_SHIFT)
-                .checked_sub(1)
-                .map_or(w.cta, |r| r as usize)
-        };
+        let mbar = Self::shared_address(self.value(w, op.mbar?)[lane].wrapping_add(op.mbar_offset as u64));
+        let rank = |a: u64| (a >> RANK_SHIFT).checked_sub(1).map_or(w.cta, |r| r as usize);
         let mask = op.multicast.map(|m| self.value(w, m)[lane] as u32 & 0xFFFF);
         let ranks: Vec<usize> = match mask {
             Some(mask) => (0..16).filter(|r| mask >> r & 1 == 1).collect(),
@@ -244,36 +161,17 @@ impl Cluster<'_> {
         for cta in ranks {
             if cta >= self.ctas.len() {
                 let detail = format!("CTA {cta} of a cluster of {}", self.ctas.len());
-                self.report(
-                    Kind::OutOfBounds,
-                    w,
-                    lane,
-                    inst,
-                    What {
-                        address: Some(shared),
-                        other_line: None,
-                        detail,
-                    },
-                );
+                self.report(Kind::OutOfBounds, w, lane, inst, What { address: Some(shared), other_line: None, detail });
                 continue;
             }
             // Multicast tells the mbarrier at the same place of each CTA.
             let owner = if mask.is_some() { cta } else { rank(mbar) };
-            let handle = Handle {
-                cta: owner,
-                offset: (mbar & low) as u32,
-            };
-            if self
-                .object(w, lane, inst, handle, MbarKind::CompleteTx)
-                .is_some()
-            {
+            let handle = Handle { cta: owner, offset: (mbar & low) as u32 };
+            if self.object(w, lane, inst, handle, MbarKind::CompleteTx).is_some() {
                 ctas.push((cta, handle));
             }
         }
-        Some(Destinations {
-            ctas,
-            offset: shared & low,
-        })
+        Some(Destinations { ctas, offset: shared & low })
     }
 
     /// `cp.async.bulk.commit_group`
@@ -293,12 +191,8 @@ impl Cluster<'_> {
             let Some(stream) = w.bulk.get_mut(lane) else {
                 continue;
             };
-            let done = stream
-                .groups
-                .len()
-                .checked_sub(pending as usize + 1)
-                .and_then(|i| stream.groups.get(i))
-                .copied();
+            let done =
+                stream.groups.len().checked_sub(pending as usize + 1).and_then(|i| stream.groups.get(i)).copied();
             let (Some(epoch), true) = (done, self.ordered) else {
                 continue;
             };

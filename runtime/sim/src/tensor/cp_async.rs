@@ -31,20 +31,9 @@ impl Cluster<'_> {
         let (mut shared, mut global) = ([None; 32], [None; 32]);
         for lane in Warp::lanes(active) {
             let ignore = ignored >> lane & 1 == 1;
-            let read = if ignore {
-                0
-            } else {
-                size.map_or(n, |s| (s[lane] as usize).min(n))
-            };
+            let read = if ignore { 0 } else { size.map_or(n, |s| (s[lane] as usize).min(n)) };
             let address = dst[lane].wrapping_add(op.dst_offset as u64);
-            let Some(to) = self.locate(
-                w,
-                lane,
-                inst,
-                Space::Shared,
-                Self::shared_address(address),
-                n as u64,
-            ) else {
+            let Some(to) = self.locate(w, lane, inst, Space::Shared, Self::shared_address(address), n as u64) else {
                 continue;
             };
             let thread = w.base + lane as u32;
@@ -52,46 +41,20 @@ impl Cluster<'_> {
             let from = src[lane].wrapping_add(op.src_offset as u64);
             if let (true, Some(out)) = (read > 0, buffer.get_mut(..read)) {
                 // The source must be aligned for the whole copy, read in full or not.
-                let Some(place) = self.locate_part(w, lane, inst, from, n as u64, read as u64)
-                else {
+                let Some(place) = self.locate_part(w, lane, inst, from, n as u64, read as u64) else {
                     continue;
                 };
                 let stamp = self.clocks.stamp(thread, inst.line, false);
-                self.touch(
-                    w,
-                    Actor {
-                        lane,
-                        stamp,
-                        proxy: false,
-                    },
-                    inst,
-                    place,
-                    read as u64,
-                    READ,
-                    None,
-                );
+                self.touch(w, Actor { lane, stamp, proxy: false }, inst, place, read as u64, READ, None);
                 self.read(w, lane, place, out);
                 global[lane] = Some(from);
             }
-            let Some((agent, epoch)) = self.copies(w, lane).and_then(|s| Some((s.agent?, s.epoch)))
-            else {
+            let Some((agent, epoch)) = self.copies(w, lane).and_then(|s| Some((s.agent?, s.epoch))) else {
                 continue;
             };
             let stamp = self.clocks.agent_stamp(agent, epoch, inst.line);
             let data = buffer.get(..n).unwrap_or(&buffer);
-            self.touch(
-                w,
-                Actor {
-                    lane,
-                    stamp,
-                    proxy: false,
-                },
-                inst,
-                to,
-                n as u64,
-                WRITE,
-                Some(data),
-            );
+            self.touch(w, Actor { lane, stamp, proxy: false }, inst, to, n as u64, WRITE, Some(data));
             if let Target::Shared { offset, .. } = to {
                 shared[lane] = Some(offset as u64);
             }
@@ -136,11 +99,7 @@ impl Cluster<'_> {
         if pending == u32::MAX {
             self.cp_async_commit(w, active);
         }
-        let keep = if pending == u32::MAX {
-            0
-        } else {
-            pending as usize
-        };
+        let keep = if pending == u32::MAX { 0 } else { pending as usize };
         for lane in Warp::lanes(active) {
             let thread = w.base + lane as u32;
             let Some(stream) = w.copies.get_mut(lane) else {
@@ -168,40 +127,23 @@ impl Cluster<'_> {
         let addr = self.value(w, addr);
         for lane in Warp::lanes(active) {
             let address = Self::shared_address(addr[lane].wrapping_add(offset as u64));
-            let Some(Target::Shared { cta, offset }) =
-                self.locate(w, lane, inst, Space::Shared, address, 8)
-            else {
+            let Some(Target::Shared { cta, offset }) = self.locate(w, lane, inst, Space::Shared, address, 8) else {
                 continue;
             };
-            let handle = Handle {
-                cta,
-                offset: offset as u32,
-            };
+            let handle = Handle { cta, offset: offset as u32 };
             let Some(stream) = self.copies(w, lane) else {
                 continue;
             };
             let (agent, epoch) = (stream.agent, stream.epoch);
             // Later copies are not covered.
             stream.epoch += 1;
-            if let (Some(m), Some(agent)) =
-                (self.object(w, lane, inst, handle, MbarKind::Arrive), agent)
-            {
+            if let (Some(m), Some(agent)) = (self.object(w, lane, inst, handle, MbarKind::Arrive), agent) {
                 m.token.raise(agent, epoch);
                 if !noinc {
                     m.pending += 1;
                 }
             }
-            self.arrive(
-                w,
-                lane,
-                inst,
-                handle,
-                Arrival {
-                    count: 1,
-                    ..Arrival::default()
-                },
-                false,
-            );
+            self.arrive(w, lane, inst, handle, Arrival { count: 1, ..Arrival::default() }, false);
         }
     }
 }

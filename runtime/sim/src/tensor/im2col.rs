@@ -18,13 +18,12 @@ pub struct Row {
 /// Rows of a tiled box at `coords`.
 pub fn tiled(map: &TensorMap, coords: &[i32]) -> Vec<Row> {
     let outer: u64 = map.boxes.iter().skip(1).map(|&b| u64::from(b)).product();
-    let rank = map.dims.len();
     (0..outer)
         .map(|mut index| {
             let mut position = coords.iter().map(|&c| i64::from(c)).collect::<Vec<_>>();
-            for d in 1..rank {
+            for (d, at) in position.iter_mut().enumerate().skip(1) {
                 let size = u64::from(map.boxes[d]);
-                position[d] += ((index % size) * u64::from(map.steps[d])) as i64;
+                *at += ((index % size) * u64::from(map.steps[d])) as i64;
                 index /= size;
             }
             row(map, &position, u64::from(map.boxes[0]))
@@ -68,20 +67,15 @@ fn row(map: &TensorMap, position: &[i64], inner: u64) -> Row {
     let size = map.element.bytes();
     let mut global = i128::from(map.address) + i128::from(position[0]) * i128::from(size);
     let mut inside = true;
-    for d in 1..map.dims.len() {
-        global += i128::from(position[d]) * i128::from(map.strides[d - 1]);
-        inside &= (0..map.dims[d] as i64).contains(&position[d]);
+    for ((at, stride), size) in position.iter().skip(1).zip(&map.strides).zip(map.dims.iter().skip(1)) {
+        global += i128::from(*at) * i128::from(*stride);
+        inside &= (0..*size as i64).contains(at);
     }
     let bytes = inner * size;
     let first = position[0].min(0).unsigned_abs().min(inner) * size;
     let left = (map.dims[0] as i64 - position[0]).clamp(0, inner as i64) as u64 * size;
     let end = if inside { left.max(first) } else { first };
-    Row {
-        global,
-        bytes,
-        first,
-        end,
-    }
+    Row { global, bytes, first, end }
 }
 
 #[cfg(test)]
@@ -93,15 +87,7 @@ mod tests {
     fn a_box_over_the_edge_is_clipped_on_both_sides() {
         let map = TensorMap::tiled(Element::F32, 0, &[10, 3], &[8, 2], Swizzle::None);
         let rows = tiled(&map, &[-2, 2]);
-        assert_eq!(
-            rows[0],
-            Row {
-                global: 80 - 8,
-                bytes: 32,
-                first: 8,
-                end: 32
-            }
-        );
+        assert_eq!(rows[0], Row { global: 80 - 8, bytes: 32, first: 8, end: 32 });
         assert_eq!(rows[1].first, rows[1].end);
         assert_eq!(tiled(&map, &[4, 0])[0].end, 24);
     }
@@ -109,12 +95,7 @@ mod tests {
     #[test]
     fn im2col_walks_padded_pixels_and_wraps_to_the_next_image() {
         let mut map = TensorMap::tiled(Element::F16, 0, &[8, 2, 2, 2], &[], Swizzle::None);
-        map.im2col = Some(Im2col {
-            lower: vec![-1, -1],
-            upper: vec![-1, -1],
-            channels: 8,
-            pixels: 6,
-        });
+        map.im2col = Some(Im2col { lower: vec![-1, -1], upper: vec![-1, -1], channels: 8, pixels: 6 });
         let rows = im2col(&map, &[0, -1, -1, 0], &[1, 1]);
         let starts: Vec<i128> = rows.iter().map(|r| r.global / 16).collect();
         assert_eq!(starts, [0, 1, 2, 3, 4, 5]);

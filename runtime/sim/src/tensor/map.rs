@@ -118,13 +118,7 @@ pub struct TensorMap {
 
 impl TensorMap {
     /// A tiled map of a dense tensor with unit element strides.
-    pub fn tiled(
-        element: Element,
-        address: u64,
-        dims: &[u64],
-        boxes: &[u32],
-        swizzle: Swizzle,
-    ) -> Self {
+    pub fn tiled(element: Element, address: u64, dims: &[u64], boxes: &[u32], swizzle: Swizzle) -> Self {
         let mut stride = element.bytes();
         let mut strides = Vec::new();
         for d in dims.iter().take(dims.len().saturating_sub(1)) {
@@ -148,29 +142,16 @@ impl TensorMap {
         let fail = |what: String| Err(Error::TensorMap(what));
         let rank = self.dims.len();
         if !(1..=5).contains(&rank) || self.strides.len() + 1 != rank || self.steps.len() != rank {
-            return fail(format!(
-                "rank {rank} with {} strides and {} steps",
-                self.strides.len(),
-                self.steps.len()
-            ));
+            return fail(format!("rank {rank} with {} strides and {} steps", self.strides.len(), self.steps.len()));
         }
         if !self.address.is_multiple_of(16) {
-            return fail(format!(
-                "address {:#x} is not a multiple of 16",
-                self.address
-            ));
+            return fail(format!("address {:#x} is not a multiple of 16", self.address));
         }
         if let Some(d) = self.dims.iter().find(|d| !(1..=1 << 32).contains(*d)) {
             return fail(format!("a dimension of {d}; 1 to 2^32 are possible"));
         }
-        if let Some(s) = self
-            .strides
-            .iter()
-            .find(|s| !s.is_multiple_of(16) || **s >= 1 << 40)
-        {
-            return fail(format!(
-                "a stride of {s} bytes; it must be a multiple of 16 below 2^40"
-            ));
+        if let Some(s) = self.strides.iter().find(|s| !s.is_multiple_of(16) || **s >= 1 << 40) {
+            return fail(format!("a stride of {s} bytes; it must be a multiple of 16 below 2^40"));
         }
         if let Some(s) = self.steps.iter().find(|s| !(1..=8).contains(*s)) {
             return fail(format!("an element stride of {s}; 1 to 8 are possible"));
@@ -178,39 +159,25 @@ impl TensorMap {
         let inner = match &self.im2col {
             Some(i) => {
                 if rank < 3 || i.lower.len() != rank - 2 || i.upper.len() != rank - 2 {
-                    return fail(format!(
-                        "im2col of rank {rank} with {} corners",
-                        i.lower.len()
-                    ));
+                    return fail(format!("im2col of rank {rank} with {} corners", i.lower.len()));
                 }
                 if !(1..=256).contains(&i.channels) || !(1..=1024).contains(&i.pixels) {
-                    return fail(format!(
-                        "im2col of {} channels and {} pixels",
-                        i.channels, i.pixels
-                    ));
+                    return fail(format!("im2col of {} channels and {} pixels", i.channels, i.pixels));
                 }
                 u64::from(i.channels)
             }
             None => {
                 if self.boxes.len() != rank || self.boxes.iter().any(|b| !(1..=256).contains(b)) {
-                    return fail(format!(
-                        "box {:?} for rank {rank}; 1 to 256 elements are possible",
-                        self.boxes
-                    ));
+                    return fail(format!("box {:?} for rank {rank}; 1 to 256 elements are possible", self.boxes));
                 }
                 u64::from(self.boxes.first().copied().unwrap_or(0))
             }
         } * self.element.bytes();
         if !inner.is_multiple_of(16) {
-            return fail(format!(
-                "an inner box of {inner} bytes is not a multiple of 16"
-            ));
+            return fail(format!("an inner box of {inner} bytes is not a multiple of 16"));
         }
         if self.swizzle != Swizzle::None && inner > self.swizzle.span() {
-            return fail(format!(
-                "an inner box of {inner} bytes exceeds the swizzle of {}",
-                self.swizzle.span()
-            ));
+            return fail(format!("an inner box of {inner} bytes exceeds the swizzle of {}", self.swizzle.span()));
         }
         Ok(())
     }
@@ -229,27 +196,12 @@ impl TensorMap {
         self.check()?;
         let mut out = Vec::with_capacity(MAP_BYTES);
         out.extend(MAGIC.to_le_bytes());
-        let element = ELEMENTS
-            .iter()
-            .position(|e| e.0 == self.element)
-            .unwrap_or(0) as u8;
-        let swizzle = Swizzle::ALL
-            .iter()
-            .position(|s| *s == self.swizzle)
-            .unwrap_or(0) as u8;
-        out.extend([
-            element,
-            self.dims.len() as u8,
-            swizzle,
-            u8::from(self.im2col.is_some()),
-        ]);
+        let element = ELEMENTS.iter().position(|e| e.0 == self.element).unwrap_or(0) as u8;
+        let swizzle = Swizzle::ALL.iter().position(|s| *s == self.swizzle).unwrap_or(0) as u8;
+        out.extend([element, self.dims.len() as u8, swizzle, u8::from(self.im2col.is_some())]);
         out.extend(self.address.to_le_bytes());
         for i in 0..5 {
-            out.extend(
-                (self.dims.get(i).copied().unwrap_or(1) as u32)
-                    .wrapping_sub(1)
-                    .to_le_bytes(),
-            );
+            out.extend((self.dims.get(i).copied().unwrap_or(1) as u32).wrapping_sub(1).to_le_bytes());
         }
         for i in 0..4 {
             out.extend(((self.strides.get(i).copied().unwrap_or(0) / 16) as u32).to_le_bytes());
@@ -268,8 +220,7 @@ impl TensorMap {
             out.extend((im2col.upper.get(i).copied().unwrap_or(0) as i16).to_le_bytes());
         }
         out.resize(MAP_BYTES, 0);
-        out.try_into()
-            .map_err(|_| Error::TensorMap("does not fit in 128 bytes".into()))
+        out.try_into().map_err(|_| Error::TensorMap("does not fit in 128 bytes".into()))
     }
 
     /// Reads the bytes back; `None` if no encoder of the simulator wrote them.
@@ -283,42 +234,17 @@ impl TensorMap {
         let swizzle = *Swizzle::ALL.get(reader.number(1)? as usize)?;
         let is_im2col = reader.number(1)? == 1;
         let address = reader.number(8)?;
-        let dims: Vec<u64> = reader
-            .many(5, 4)?
-            .iter()
-            .map(|d| (d + 1) & 0x1_FFFF_FFFF)
-            .collect();
+        let dims: Vec<u64> = reader.many(5, 4)?.iter().map(|d| (d + 1) & 0x1_FFFF_FFFF).collect();
         let low = reader.many(4, 4)?;
         let high = reader.many(4, 1)?;
-        let strides: Vec<u64> = low
-            .iter()
-            .zip(high)
-            .map(|(l, h)| (h << 32 | l) * 16)
-            .collect();
+        let strides: Vec<u64> = low.iter().zip(high).map(|(l, h)| (h << 32 | l) * 16).collect();
         let boxes: Vec<u32> = reader.many(5, 2)?.iter().map(|&b| b as u32).collect();
         let steps: Vec<u32> = reader.many(5, 1)?.iter().map(|&b| b as u32).collect();
         let (channels, pixels) = (reader.number(2)? as u32, reader.number(2)? as u32);
-        let corners: Vec<i32> = reader
-            .many(6, 2)?
-            .iter()
-            .map(|&c| i32::from(c as u16 as i16))
-            .collect();
+        let corners: Vec<i32> = reader.many(6, 2)?.iter().map(|&c| i32::from(c as u16 as i16)).collect();
         let spatial = rank.saturating_sub(2);
-        let pick = |first: usize| {
-            corners
-                .iter()
-                .skip(first)
-                .step_by(2)
-                .take(spatial)
-                .copied()
-                .collect()
-        };
-        let im2col = is_im2col.then(|| Im2col {
-            lower: pick(0),
-            upper: pick(1),
-            channels,
-            pixels,
-        });
+        let pick = |first: usize| corners.iter().skip(first).step_by(2).take(spatial).copied().collect();
+        let im2col = is_im2col.then(|| Im2col { lower: pick(0), upper: pick(1), channels, pixels });
         let take = |v: &[u32]| v.get(..rank).map(<[u32]>::to_vec);
         Some(TensorMap {
             element,
@@ -356,21 +282,9 @@ mod tests {
 
     #[test]
     fn maps_survive_their_bytes() {
-        let tiled = TensorMap::tiled(
-            Element::F16,
-            0x1000,
-            &[64, 1 << 32, 3],
-            &[64, 128, 1],
-            Swizzle::B128,
-        );
-        let mut im2col =
-            TensorMap::tiled(Element::Bf16, 0x2000, &[64, 14, 14, 2], &[], Swizzle::B64);
-        im2col.im2col = Some(Im2col {
-            lower: vec![-1, -1],
-            upper: vec![-1, -1],
-            channels: 32,
-            pixels: 128,
-        });
+        let tiled = TensorMap::tiled(Element::F16, 0x1000, &[64, 1 << 32, 3], &[64, 128, 1], Swizzle::B128);
+        let mut im2col = TensorMap::tiled(Element::Bf16, 0x2000, &[64, 14, 14, 2], &[], Swizzle::B64);
+        im2col.im2col = Some(Im2col { lower: vec![-1, -1], upper: vec![-1, -1], channels: 32, pixels: 128 });
         for map in [tiled, im2col] {
             let bytes = map.encode().unwrap_or([0; MAP_BYTES]);
             assert_eq!(TensorMap::decode(&bytes), Some(map));
@@ -380,8 +294,7 @@ mod tests {
     #[test]
     fn rules_are_named() {
         let bad = |f: fn(&mut TensorMap)| {
-            let mut map =
-                TensorMap::tiled(Element::F16, 0x1000, &[64, 64], &[64, 64], Swizzle::B128);
+            let mut map = TensorMap::tiled(Element::F16, 0x1000, &[64, 64], &[64, 64], Swizzle::B128);
             f(&mut map);
             map.check().err().map(|e| e.to_string()).unwrap_or_default()
         };

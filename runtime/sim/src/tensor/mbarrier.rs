@@ -39,27 +39,13 @@ impl Cluster<'_> {
             }
             let address = addr[lane].wrapping_add(op.offset as u64);
             match self.locate(w, lane, inst, op.space, address, 8) {
-                Some(Target::Shared { cta, offset }) => {
-                    handles[lane] = Some(Handle {
-                        cta,
-                        offset: offset as u32,
-                    })
-                }
-                Some(_) => self.misuse(
-                    w,
-                    lane,
-                    inst,
-                    address,
-                    "an mbarrier must be in shared memory".into(),
-                ),
+                Some(Target::Shared { cta, offset }) => handles[lane] = Some(Handle { cta, offset: offset as u32 }),
+                Some(_) => self.misuse(w, lane, inst, address, "an mbarrier must be in shared memory".into()),
                 None => {}
             }
         }
         match op.kind {
-            MbarKind::TestState
-            | MbarKind::TestParity
-            | MbarKind::TryState
-            | MbarKind::TryParity => {
+            MbarKind::TestState | MbarKind::TestParity | MbarKind::TryState | MbarKind::TryParity => {
                 return self.mbarrier_wait(w, active, inst, op, &handles, &arg);
             }
             MbarKind::PendingCount => {
@@ -75,9 +61,8 @@ impl Cluster<'_> {
                 continue;
             };
             let n = arg[lane] as u32;
-            let state = self
-                .object(w, lane, inst, handle, op.kind)
-                .map(|m| u64::from(m.pending) << 32 | u64::from(m.phase));
+            let state =
+                self.object(w, lane, inst, handle, op.kind).map(|m| u64::from(m.pending) << 32 | u64::from(m.phase));
             match op.kind {
                 MbarKind::Init => self.mbarrier_init(w, lane, inst, handle, n),
                 MbarKind::Inval => {
@@ -96,17 +81,7 @@ impl Cluster<'_> {
 
     fn misuse(&mut self, w: &Warp, lane: usize, inst: &Inst, address: u64, detail: String) {
         if self.grid.launch.checks.barriers {
-            self.report(
-                Kind::MbarrierMisuse,
-                w,
-                lane,
-                inst,
-                What {
-                    address: Some(address),
-                    other_line: None,
-                    detail,
-                },
-            );
+            self.report(Kind::MbarrierMisuse, w, lane, inst, What { address: Some(address), other_line: None, detail });
         }
     }
 
@@ -118,8 +93,7 @@ impl Cluster<'_> {
         let agent = self.clocks.agent(false);
         let stamp = self.clocks.stamp(w.base + lane as u32, inst.line, false);
         if let Some(cta) = self.ctas.get_mut(handle.cta) {
-            cta.mbarriers
-                .insert(handle.offset, Mbarrier::new(count, agent, stamp));
+            cta.mbarriers.insert(handle.offset, Mbarrier::new(count, agent, stamp));
         }
     }
 
@@ -135,11 +109,7 @@ impl Cluster<'_> {
         if kind == MbarKind::Init {
             return None;
         }
-        let found = self
-            .ctas
-            .get(handle.cta)
-            .and_then(|c| c.mbarriers.get(&handle.offset))
-            .map(|m| m.init);
+        let found = self.ctas.get(handle.cta).and_then(|c| c.mbarriers.get(&handle.offset)).map(|m| m.init);
         let Some(init) = found else {
             let detail = "no mbarrier.init was executed there".to_string();
             self.misuse(w, lane, inst, u64::from(handle.offset), detail);
@@ -148,41 +118,20 @@ impl Cluster<'_> {
         if self.grid.launch.checks.races && !self.clocks.saw(w.base + lane as u32, init, false) {
             let line = init.line();
             let detail = format!("nothing orders it after the mbarrier.init at line {line}");
-            let what = What {
-                address: Some(u64::from(handle.offset)),
-                other_line: Some(line),
-                detail,
-            };
+            let what = What { address: Some(u64::from(handle.offset)), other_line: Some(line), detail };
             self.report(Kind::Race, w, lane, inst, what);
         }
-        self.ctas
-            .get_mut(handle.cta)
-            .and_then(|c| c.mbarriers.get_mut(&handle.offset))
+        self.ctas.get_mut(handle.cta).and_then(|c| c.mbarriers.get_mut(&handle.offset))
     }
 
     /// Applies an arrival of a thread.
-    pub fn arrive(
-        &mut self,
-        w: &Warp,
-        lane: usize,
-        inst: &Inst,
-        handle: Handle,
-        arrival: Arrival,
-        release: bool,
-    ) {
-        if self
-            .object(w, lane, inst, handle, MbarKind::Arrive)
-            .is_none()
-        {
+    pub fn arrive(&mut self, w: &Warp, lane: usize, inst: &Inst, handle: Handle, arrival: Arrival, release: bool) {
+        if self.object(w, lane, inst, handle, MbarKind::Arrive).is_none() {
             return;
         }
         let ordered = self.ordered && release && arrival.count > 0;
         let clocks = &mut self.clocks;
-        let Some(m) = self
-            .ctas
-            .get_mut(handle.cta)
-            .and_then(|c| c.mbarriers.get_mut(&handle.offset))
-        else {
+        let Some(m) = self.ctas.get_mut(handle.cta).and_then(|c| c.mbarriers.get_mut(&handle.offset)) else {
             return;
         };
         if ordered {
@@ -202,11 +151,7 @@ impl Cluster<'_> {
 
     /// Bytes that an asynchronous operation delivers.
     pub fn deliver(&mut self, handle: Handle, bytes: i64) {
-        if let Some(m) = self
-            .ctas
-            .get_mut(handle.cta)
-            .and_then(|c| c.mbarriers.get_mut(&handle.offset))
-        {
+        if let Some(m) = self.ctas.get_mut(handle.cta).and_then(|c| c.mbarriers.get_mut(&handle.offset)) {
             m.tx -= bytes;
             m.complete();
         }
@@ -235,11 +180,7 @@ impl Cluster<'_> {
                 continue;
             };
             let (phase, agent) = (m.phase, m.agent);
-            let over = if parity {
-                m.parity_done(arg[lane] as u32)
-            } else {
-                phase > arg[lane] as u32
-            };
+            let over = if parity { m.parity_done(arg[lane] as u32) } else { phase > arg[lane] as u32 };
             let last = m.last();
             let known = self.clocks.known(w.base + lane as u32, agent);
             let aliased = parity
@@ -251,11 +192,7 @@ impl Cluster<'_> {
                     "parity {}: this thread knows of {known} completed phases, {phase} are complete, so one bit names the wrong one",
                     arg[lane] & 1
                 );
-                let what = What {
-                    address: Some(u64::from(handle.offset)),
-                    other_line: None,
-                    detail,
-                };
+                let what = What { address: Some(u64::from(handle.offset)), other_line: None, detail };
                 self.report(Kind::ParityAliasing, w, lane, inst, what);
             }
             if over {
@@ -264,11 +201,7 @@ impl Cluster<'_> {
                     self.clocks.acquire(w.base + lane as u32, &token);
                 }
             } else {
-                block.get_or_insert(Wait::Mbarrier {
-                    cta: handle.cta,
-                    offset: handle.offset,
-                    phase,
-                });
+                block.get_or_insert(Wait::Mbarrier { cta: handle.cta, offset: handle.offset, phase });
             }
         }
         // Without a lane that may go on, time passes until the phase ends: a try_wait suspends.
@@ -284,27 +217,10 @@ impl Cluster<'_> {
 
 fn arrival(kind: MbarKind, n: u32) -> Arrival {
     match kind {
-        MbarKind::ArriveExpectTx => Arrival {
-            count: 1,
-            bytes: i64::from(n),
-            drop: 0,
-        },
-        MbarKind::ExpectTx => Arrival {
-            bytes: i64::from(n),
-            ..Arrival::default()
-        },
-        MbarKind::CompleteTx => Arrival {
-            bytes: -i64::from(n),
-            ..Arrival::default()
-        },
-        MbarKind::ArriveDrop => Arrival {
-            count: n,
-            bytes: 0,
-            drop: n,
-        },
-        _ => Arrival {
-            count: n,
-            ..Arrival::default()
-        },
+        MbarKind::ArriveExpectTx => Arrival { count: 1, bytes: i64::from(n), drop: 0 },
+        MbarKind::ExpectTx => Arrival { bytes: i64::from(n), ..Arrival::default() },
+        MbarKind::CompleteTx => Arrival { bytes: -i64::from(n), ..Arrival::default() },
+        MbarKind::ArriveDrop => Arrival { count: n, bytes: 0, drop: n },
+        _ => Arrival { count: n, ..Arrival::default() },
     }
 }

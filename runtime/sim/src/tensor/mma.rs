@@ -178,21 +178,13 @@ impl MmaShape {
             };
             ROWS.iter().map(make).collect()
         });
-        let fits =
-            |f: &&Fragments| format!("m{}n{}k{}", f.m, f.n, f.k) == name && f.bits == a.bits();
-        Some(MmaShape {
-            fragments: tables.iter().find(fits)?,
-            a,
-            b,
-            c,
-            d,
-        })
+        let fits = |f: &&Fragments| format!("m{}n{}k{}", f.m, f.n, f.k) == name && f.bits == a.bits();
+        Some(MmaShape { fragments: tables.iter().find(fits)?, a, b, c, d })
     }
 
     /// Registers of D, A, B and C.
     pub fn registers(&self) -> [usize; 4] {
-        let count =
-            |values: usize, bits: u32| (values * bits as usize).div_ceil(bits.max(32) as usize);
+        let count = |values: usize, bits: u32| (values * bits as usize).div_ceil(bits.max(32) as usize);
         let f = self.fragments;
         [
             count(f.c.len(), self.d.bits()),
@@ -220,11 +212,7 @@ impl Cluster<'_> {
     /// `mma.sync`
     pub fn mma(&mut self, w: &mut Warp, active: u32, inst: &Inst, op: &MmaOp) {
         self.check_aligned(w, active, inst);
-        let load = |list: &[_]| {
-            list.iter()
-                .map(|s| self.value(w, *s))
-                .collect::<Vec<Lanes>>()
-        };
+        let load = |list: &[_]| list.iter().map(|s| self.value(w, *s)).collect::<Vec<Lanes>>();
         let (a, b, c) = (load(&op.a), load(&op.b), load(&op.c));
         let d = if op.shape.a == Element::F64 {
             double(&op.shape, &a, &b, &c)
@@ -251,15 +239,9 @@ fn float(shape: &MmaShape, a: &[Lanes], b: &[Lanes], c: &[Lanes]) -> Vec<Lanes> 
     let f = shape.fragments;
     let (mut at, mut bt, mut ct) = ([0f32; MAX_A], [0f32; MAX_B], [0f32; MAX_C]);
     // A as rows of K, B as rows of N: the inner loop is a vector of N.
-    unpack(&f.a, a, f.bits, |i, x| {
-        at[i % f.m * f.k + i / f.m] = shape.a.value(x)
-    });
-    unpack(&f.b, b, f.bits, |i, x| {
-        bt[i / f.n * 8 + i % f.n] = shape.b.value(x)
-    });
-    unpack(&f.c, c, shape.c.bits(), |i, x| {
-        ct[i % f.m * 8 + i / f.m] = shape.c.value(x)
-    });
+    unpack(&f.a, a, f.bits, |i, x| at[i % f.m * f.k + i / f.m] = shape.a.value(x));
+    unpack(&f.b, b, f.bits, |i, x| bt[i / f.n * 8 + i % f.n] = shape.b.value(x));
+    unpack(&f.c, c, shape.c.bits(), |i, x| ct[i % f.m * 8 + i / f.m] = shape.c.value(x));
     for (row, acc) in at.chunks_exact(f.k).zip(ct.chunks_exact_mut(8)).take(f.m) {
         let mut sum = [0f32; 8];
         sum.copy_from_slice(acc);
@@ -272,11 +254,7 @@ fn float(shape: &MmaShape, a: &[Lanes], b: &[Lanes], c: &[Lanes]) -> Vec<Lanes> 
     }
     pack(f, shape.d.bits(), |i| {
         let value = ct[i % f.m * 8 + i / f.m];
-        if shape.d == Element::F16 {
-            u64::from(f32_to_f16(value))
-        } else {
-            u64::from(value.to_bits())
-        }
+        if shape.d == Element::F16 { u64::from(f32_to_f16(value)) } else { u64::from(value.to_bits()) }
     })
 }
 
@@ -284,31 +262,15 @@ fn integer(op: &MmaOp, a: &[Lanes], b: &[Lanes], c: &[Lanes]) -> Vec<Lanes> {
     let (shape, f) = (&op.shape, op.shape.fragments);
     let (mut at, mut bt, mut ct) = ([0i64; MAX_A], [0i64; MAX_B], [0i64; MAX_C]);
     let get = |e: Element, x: u64| {
-        if e == Element::S8 {
-            i64::from(x as u8 as i8)
-        } else {
-            x as i64
-        }
+        if e == Element::S8 { i64::from(x as u8 as i8) } else { x as i64 }
     };
-    unpack(&f.a, a, 8, |i, x| {
-        at[i % f.m * f.k + i / f.m] = get(shape.a, x)
-    });
-    unpack(&f.b, b, 8, |i, x| {
-        bt[i / f.n * 8 + i % f.n] = get(shape.b, x)
-    });
-    unpack(&f.c, c, 32, |i, x| {
-        ct[i % f.m * 8 + i / f.m] = i64::from(x as u32 as i32)
-    });
+    unpack(&f.a, a, 8, |i, x| at[i % f.m * f.k + i / f.m] = get(shape.a, x));
+    unpack(&f.b, b, 8, |i, x| bt[i / f.n * 8 + i % f.n] = get(shape.b, x));
+    unpack(&f.c, c, 32, |i, x| ct[i % f.m * 8 + i / f.m] = i64::from(x as u32 as i32));
     pack(f, 32, |i| {
         let (row, column) = (i % f.m, i / f.m);
-        let sum = (0..f.k).fold(ct[row * 8 + column], |s, k| {
-            s + at[row * f.k + k] * bt[k * 8 + column]
-        });
-        let sum = if op.satfinite {
-            sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX))
-        } else {
-            sum
-        };
+        let sum = (0..f.k).fold(ct[row * 8 + column], |s, k| s + at[row * f.k + k] * bt[k * 8 + column]);
+        let sum = if op.satfinite { sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) } else { sum };
         u64::from(sum as u32)
     })
 }
@@ -316,22 +278,12 @@ fn integer(op: &MmaOp, a: &[Lanes], b: &[Lanes], c: &[Lanes]) -> Vec<Lanes> {
 fn double(shape: &MmaShape, a: &[Lanes], b: &[Lanes], c: &[Lanes]) -> Vec<Lanes> {
     let f = shape.fragments;
     let (mut at, mut bt, mut ct) = ([0f64; MAX_A], [0f64; MAX_B], [0f64; MAX_C]);
-    unpack(&f.a, a, 64, |i, x| {
-        at[i % f.m * f.k + i / f.m] = f64::from_bits(x)
-    });
-    unpack(&f.b, b, 64, |i, x| {
-        bt[i / f.n * 8 + i % f.n] = f64::from_bits(x)
-    });
-    unpack(&f.c, c, 64, |i, x| {
-        ct[i % f.m * 8 + i / f.m] = f64::from_bits(x)
-    });
+    unpack(&f.a, a, 64, |i, x| at[i % f.m * f.k + i / f.m] = f64::from_bits(x));
+    unpack(&f.b, b, 64, |i, x| bt[i / f.n * 8 + i % f.n] = f64::from_bits(x));
+    unpack(&f.c, c, 64, |i, x| ct[i % f.m * 8 + i / f.m] = f64::from_bits(x));
     pack(f, 64, |i| {
         let (row, column) = (i % f.m, i / f.m);
-        (0..f.k)
-            .fold(ct[row * 8 + column], |s, k| {
-                at[row * f.k + k].mul_add(bt[k * 8 + column], s)
-            })
-            .to_bits()
+        (0..f.k).fold(ct[row * 8 + column], |s, k| at[row * f.k + k].mul_add(bt[k * 8 + column], s)).to_bits()
     })
 }
 
@@ -360,30 +312,16 @@ mod tests {
             for (layout, size) in [(r.a, r.m * r.k), (r.b, r.n * r.k), (r.c, r.m * r.n)] {
                 let mut seen: Vec<u16> = layout.table().into_iter().flatten().collect();
                 seen.sort_unstable();
-                assert_eq!(
-                    seen,
-                    (0..size as u16).collect::<Vec<_>>(),
-                    "m{}n{}k{} {}",
-                    r.m,
-                    r.n,
-                    r.k,
-                    r.bits
-                );
+                assert_eq!(seen, (0..size as u16).collect::<Vec<_>>(), "m{}n{}k{} {}", r.m, r.n, r.k, r.bits);
             }
         }
     }
 
     #[test]
     fn register_counts() {
-        let shape = MmaShape::find(
-            "m16n8k16",
-            [Element::F32, Element::F16, Element::F16, Element::F32],
-        );
+        let shape = MmaShape::find("m16n8k16", [Element::F32, Element::F16, Element::F16, Element::F32]);
         assert_eq!(shape.map(|s| s.registers()), Some([4, 4, 2, 4]));
-        let shape = MmaShape::find(
-            "m16n8k16",
-            [Element::F16, Element::F16, Element::F16, Element::F16],
-        );
+        let shape = MmaShape::find("m16n8k16", [Element::F16, Element::F16, Element::F16, Element::F16]);
         assert_eq!(shape.map(|s| s.registers()), Some([2, 4, 2, 2]));
     }
 }

@@ -13,13 +13,7 @@ use crate::program::{BulkDir, BulkOp, Inst};
 
 impl Cluster<'_> {
     /// The tensor map at a generic address.
-    pub fn tensor_map(
-        &mut self,
-        w: &Warp,
-        lane: usize,
-        inst: &Inst,
-        address: u64,
-    ) -> Option<TensorMap> {
+    pub fn tensor_map(&mut self, w: &Warp, lane: usize, inst: &Inst, address: u64) -> Option<TensorMap> {
         let target = self.locate_bulk(w, lane, inst, Space::Generic, address, MAP_BYTES as u64)?;
         let mut bytes = [0; MAP_BYTES];
         self.read(w, lane, target, &mut bytes);
@@ -29,67 +23,36 @@ impl Cluster<'_> {
             Some(map) => map.check().err().map(|e| e.to_string()),
         };
         if let Some(detail) = why {
-            self.report(
-                Kind::BadDescriptor,
-                w,
-                lane,
-                inst,
-                What {
-                    address: Some(address),
-                    other_line: None,
-                    detail,
-                },
-            );
+            self.report(Kind::BadDescriptor, w, lane, inst, What { address: Some(address), other_line: None, detail });
             return None;
         }
         map
     }
 
     /// One tensor copy of one lane.
-    pub fn tensor_copy(
-        &mut self,
-        w: &mut Warp,
-        lane: usize,
-        inst: &Inst,
-        op: &BulkOp,
-        stream: GroupIds,
-    ) {
+    pub fn tensor_copy(&mut self, w: &mut Warp, lane: usize, inst: &Inst, op: &BulkOp, stream: GroupIds) {
         let at = |c: &Self, src, offset: i64| c.value(w, src)[lane].wrapping_add(offset as u64);
         let map_address = at(self, op.other, op.other_offset);
         let shared = Self::shared_address(at(self, op.shared, op.shared_offset));
-        let numbers = |c: &Self, list: &[_]| -> Vec<i32> {
-            list.iter().map(|s| c.value(w, *s)[lane] as i32).collect()
-        };
+        let numbers = |c: &Self, list: &[_]| -> Vec<i32> { list.iter().map(|s| c.value(w, *s)[lane] as i32).collect() };
         let coords = numbers(self, &op.coords);
         let offsets = op.im2col.as_ref().map(|o| numbers(self, o));
         let Some(map) = self.tensor_map(w, lane, inst, map_address) else {
             return;
         };
         if coords.len() != map.dims.len() || offsets.is_some() != map.im2col.is_some() {
-            let detail = format!(
-                "{} coordinates for a tensor map of rank {}",
-                coords.len(),
-                map.dims.len()
-            );
+            let detail = format!("{} coordinates for a tensor map of rank {}", coords.len(), map.dims.len());
             self.report(
                 Kind::BadDescriptor,
                 w,
                 lane,
                 inst,
-                What {
-                    address: Some(map_address),
-                    other_line: None,
-                    detail,
-                },
+                What { address: Some(map_address), other_line: None, detail },
             );
             return;
         }
         let rows = match &offsets {
-            Some(offsets) => im2col::im2col(
-                &map,
-                &coords,
-                &offsets.iter().map(|o| o & 0xFFFF).collect::<Vec<_>>(),
-            ),
+            Some(offsets) => im2col::im2col(&map, &coords, &offsets.iter().map(|o| o & 0xFFFF).collect::<Vec<_>>()),
             None => im2col::tiled(&map, &coords),
         };
         if op.dir == BulkDir::Prefetch {
@@ -97,25 +60,11 @@ impl Cluster<'_> {
         }
         let alignment = map.swizzle.alignment();
         if self.grid.launch.checks.align && !shared.is_multiple_of(128) {
-            let detail = format!(
-                "shared memory of a tensor copy must be aligned to 128 bytes ({alignment} for the pattern)"
-            );
-            self.report(
-                Kind::Misaligned,
-                w,
-                lane,
-                inst,
-                What {
-                    address: Some(shared),
-                    other_line: None,
-                    detail,
-                },
-            );
+            let detail =
+                format!("shared memory of a tensor copy must be aligned to 128 bytes ({alignment} for the pattern)");
+            self.report(Kind::Misaligned, w, lane, inst, What { address: Some(shared), other_line: None, detail });
         }
-        if self
-            .locate_bulk(w, lane, inst, Space::SharedCluster, shared, map.box_bytes())
-            .is_none()
-        {
+        if self.locate_bulk(w, lane, inst, Space::SharedCluster, shared, map.box_bytes()).is_none() {
             return;
         }
         match op.dir {
@@ -150,19 +99,7 @@ impl Cluster<'_> {
                         continue;
                     };
                     let target = Target::Shared { cta, offset };
-                    self.touch(
-                        w,
-                        Actor {
-                            lane,
-                            stamp,
-                            proxy: true,
-                        },
-                        inst,
-                        target,
-                        chunk.len() as u64,
-                        WRITE,
-                        None,
-                    );
+                    self.touch(w, Actor { lane, stamp, proxy: true }, inst, target, chunk.len() as u64, WRITE, None);
                     self.write(w, lane, target, chunk);
                 }
                 linear += chunk.len() as u64;
@@ -176,28 +113,13 @@ impl Cluster<'_> {
     /// Reads the part of a row that is inside the tensor.
     fn fetch(&mut self, w: &Warp, lane: usize, inst: &Inst, row: &Row, buffer: &mut [u8]) {
         let len = row.end - row.first;
-        let Some(inside) = buffer
-            .get_mut(row.first as usize..row.end as usize)
-            .filter(|s| !s.is_empty())
-        else {
+        let Some(inside) = buffer.get_mut(row.first as usize..row.end as usize).filter(|s| !s.is_empty()) else {
             return;
         };
         let address = (row.global + i128::from(row.first)) as u64;
         if let Some(target) = self.locate_bulk(w, lane, inst, Space::Global, address, len) {
             let stamp = self.clocks.stamp(w.base + lane as u32, inst.line, false);
-            self.touch(
-                w,
-                Actor {
-                    lane,
-                    stamp,
-                    proxy: true,
-                },
-                inst,
-                target,
-                len,
-                READ,
-                None,
-            );
+            self.touch(w, Actor { lane, stamp, proxy: true }, inst, target, len, READ, None);
             self.read(w, lane, target, inside);
         }
         if self.grid.launch.counters {
@@ -220,35 +142,22 @@ impl Cluster<'_> {
         for row in rows {
             let mut buffer = vec![0u8; row.bytes as usize];
             for chunk in buffer.chunks_mut(16) {
-                let target = Target::Shared {
-                    cta: w.cta,
-                    offset: map.swizzle.apply(linear) as usize,
-                };
-                let actor = Actor {
-                    lane,
-                    stamp: self
-                        .clocks
-                        .agent_stamp(stream.reader, stream.epoch, inst.line),
-                    proxy: true,
-                };
+                let target = Target::Shared { cta: w.cta, offset: map.swizzle.apply(linear) as usize };
+                let actor =
+                    Actor { lane, stamp: self.clocks.agent_stamp(stream.reader, stream.epoch, inst.line), proxy: true };
                 self.touch(w, actor, inst, target, chunk.len() as u64, READ, None);
                 self.read(w, lane, target, chunk);
                 linear += chunk.len() as u64;
             }
             let len = row.end - row.first;
-            let Some(inside) = buffer
-                .get(row.first as usize..row.end as usize)
-                .filter(|s| !s.is_empty())
-            else {
+            let Some(inside) = buffer.get(row.first as usize..row.end as usize).filter(|s| !s.is_empty()) else {
                 continue;
             };
             let address = (row.global + i128::from(row.first)) as u64;
             let Some(target) = self.locate_bulk(w, lane, inst, Space::Global, address, len) else {
                 continue;
             };
-            let stamp = self
-                .clocks
-                .agent_stamp(stream.writer, stream.epoch, inst.line);
+            let stamp = self.clocks.agent_stamp(stream.writer, stream.epoch, inst.line);
             self.put_global(w, lane, inst, op, Some(map.element), target, inside, stamp);
             if self.grid.launch.counters {
                 self.counters.bulk(inst.index, len);
@@ -269,37 +178,13 @@ impl Cluster<'_> {
         stamp: Stamp,
     ) {
         let BulkDir::Reduce(atom, ty) = op.dir else {
-            self.touch(
-                w,
-                Actor {
-                    lane,
-                    stamp,
-                    proxy: true,
-                },
-                inst,
-                target,
-                data.len() as u64,
-                WRITE,
-                None,
-            );
+            self.touch(w, Actor { lane, stamp, proxy: true }, inst, target, data.len() as u64, WRITE, None);
             self.write(w, lane, target, data);
             return;
         };
         // Reductions are relaxed atomics: they do not race with each other.
         let strong = Stamp::new(stamp.cluster, stamp.agent, stamp.epoch, stamp.line(), true);
-        self.touch(
-            w,
-            Actor {
-                lane,
-                stamp: strong,
-                proxy: true,
-            },
-            inst,
-            target,
-            data.len() as u64,
-            UPDATE,
-            None,
-        );
+        self.touch(w, Actor { lane, stamp: strong, proxy: true }, inst, target, data.len() as u64, UPDATE, None);
         let Some(row) = super::bulk::reduction(atom, ty, element) else {
             return;
         };

@@ -40,17 +40,18 @@ impl WgmmaShape {
             Element::S32 => a.integer(),
             _ => false,
         };
-        ((8..=256).contains(&n) && wide && depth && accumulates && a.bits() == b.bits())
-            .then_some(WgmmaShape { n, k, d, a, b })
+        ((8..=256).contains(&n) && wide && depth && accumulates && a.bits() == b.bits()).then_some(WgmmaShape {
+            n,
+            k,
+            d,
+            a,
+            b,
+        })
     }
 
     /// Accumulator registers of a thread.
     pub fn registers(&self) -> usize {
-        if self.d == Element::F16 {
-            self.n / 4
-        } else {
-            self.n / 2
-        }
+        if self.d == Element::F16 { self.n / 4 } else { self.n / 2 }
     }
 }
 
@@ -73,12 +74,7 @@ impl Descriptor {
             2 => Swizzle::B64,
             _ => Swizzle::B32,
         };
-        Descriptor {
-            start: field(0),
-            leading: field(16),
-            stride: field(32),
-            swizzle,
-        }
+        Descriptor { start: field(0), leading: field(16), stride: field(32), swizzle }
     }
 
     /// Address of a 16-byte piece. K-major: piece `along` of row `across`. MN-major: piece `along` of the contiguous
@@ -86,18 +82,11 @@ impl Descriptor {
     fn address(&self, along: u64, across: u64, k_major: bool) -> u64 {
         let width = self.swizzle.span() / 16;
         let linear = match (k_major, self.swizzle) {
-            (true, Swizzle::None) => {
-                across % 8 * 16 + across / 8 * self.stride + along * self.leading
-            }
+            (true, Swizzle::None) => across % 8 * 16 + across / 8 * self.stride + along * self.leading,
             (true, _) => across % 8 * width * 16 + across / 8 * self.stride + along * 16,
-            (false, Swizzle::None) => {
-                along * self.stride + across % 8 * 16 + across / 8 * self.leading
-            }
+            (false, Swizzle::None) => along * self.stride + across % 8 * 16 + across / 8 * self.leading,
             (false, _) => {
-                along % width * 16
-                    + along / width * self.leading
-                    + across % 8 * width * 16
-                    + across / 8 * self.stride
+                along % width * 16 + along / width * self.leading + across % 8 * width * 16 + across / 8 * self.stride
             }
         };
         self.swizzle.apply(self.start + linear)
@@ -125,13 +114,7 @@ impl Cluster<'_> {
     }
 
     /// `wgmma.mma_async`
-    pub fn wgmma(
-        &mut self,
-        w: &mut Warp,
-        at: (usize, u32, u32, u32),
-        inst: &Inst,
-        op: &WgmmaOp,
-    ) -> Flow {
+    pub fn wgmma(&mut self, w: &mut Warp, at: (usize, u32, u32, u32), inst: &Inst, op: &WgmmaOp) -> Flow {
         let (f, pc, mask, active) = at;
         self.check_aligned(w, active, inst);
         if active != mask {
@@ -144,33 +127,19 @@ impl Cluster<'_> {
         let lane = active.trailing_zeros() as usize;
         let a = if op.a_regs.is_empty() {
             let desc = Descriptor::decode(self.value(w, op.a_desc)[lane]);
-            let tile = Tile {
-                desc,
-                element: shape.a,
-                transposed: op.transposed[0],
-            };
+            let tile = Tile { desc, element: shape.a, transposed: op.transposed[0] };
             self.read_tile(w, lane, inst, agent, &tile, first_row, 16, shape.k)
         } else {
             fragment_a(w, op)
         };
         let desc = Descriptor::decode(self.value(w, op.b_desc)[lane]);
-        let tile = Tile {
-            desc,
-            element: shape.b,
-            transposed: op.transposed[1],
-        };
+        let tile = Tile { desc, element: shape.b, transposed: op.transposed[1] };
         let b = self.read_tile(w, lane, inst, agent, &tile, 0, shape.n, shape.k);
         let add = w.pred(op.scale_d) >> lane & 1 == 1;
-        let sign = if op.negate[0] != op.negate[1] {
-            -1.0
-        } else {
-            1.0
-        };
+        let sign = if op.negate[0] != op.negate[1] { -1.0 } else { 1.0 };
         multiply(w, active, op, &a, &b, add, sign);
         if self.grid.launch.checks.wgmma {
-            w.wgmma
-                .open
-                .extend(op.acc.iter().chain(&op.a_regs).map(|r| (*r, inst.line)));
+            w.wgmma.open.extend(op.acc.iter().chain(&op.a_regs).map(|r| (*r, inst.line)));
         }
         if self.grid.launch.counters {
             self.counters.mma(inst.index);
@@ -210,44 +179,18 @@ impl Cluster<'_> {
                         w,
                         lane,
                         inst,
-                        What {
-                            address: Some(address),
-                            other_line: None,
-                            detail,
-                        },
+                        What { address: Some(address), other_line: None, detail },
                     );
                     continue;
                 }
-                let target = Target::Shared {
-                    cta: w.cta,
-                    offset: address as usize,
-                };
-                self.touch(
-                    w,
-                    Actor {
-                        lane,
-                        stamp,
-                        proxy: true,
-                    },
-                    inst,
-                    target,
-                    16,
-                    READ,
-                    None,
-                );
+                let target = Target::Shared { cta: w.cta, offset: address as usize };
+                self.touch(w, Actor { lane, stamp, proxy: true }, inst, target, 16, READ, None);
                 let mut raw = [0u8; 16];
                 self.read(w, lane, target, &mut raw);
                 for (e, chunk) in raw.chunks_exact(bytes).enumerate() {
                     let bits = chunk.iter().rev().fold(0u64, |v, &b| v << 8 | u64::from(b));
-                    let (row, depth) = if tile.transposed {
-                        (piece * per + e, i)
-                    } else {
-                        (i, piece * per + e)
-                    };
-                    if let Some(slot) = row
-                        .checked_sub(first)
-                        .and_then(|r| out.get_mut(r * k + depth))
-                    {
+                    let (row, depth) = if tile.transposed { (piece * per + e, i) } else { (i, piece * per + e) };
+                    if let Some(slot) = row.checked_sub(first).and_then(|r| out.get_mut(r * k + depth)) {
                         *slot = tile.element.value(bits);
                     }
                 }
@@ -261,12 +204,7 @@ impl Cluster<'_> {
             return;
         }
         let fences = w.wgmma.fences;
-        let dirty = |r: &&u32| {
-            w.wgmma
-                .dirty
-                .get(**r as usize)
-                .map_or(fences == 0, |d| *d >= fences)
-        };
+        let dirty = |r: &&u32| w.wgmma.dirty.get(**r as usize).map_or(fences == 0, |d| *d >= fences);
         if op.acc.iter().chain(&op.a_regs).find(dirty).is_some() {
             let detail = "its registers were written after the last wgmma.fence, or there was none";
             self.report(Kind::WgmmaFence, w, 0, inst, What::text(detail));
@@ -279,27 +217,11 @@ impl Cluster<'_> {
             return;
         }
         let touched = |r: u32| inst.uses.reads.contains(&r) || inst.uses.writes.contains(&r);
-        let mut flying = w
-            .wgmma
-            .groups
-            .iter()
-            .flat_map(|g| &g.1)
-            .chain(&w.wgmma.open);
+        let mut flying = w.wgmma.groups.iter().flat_map(|g| &g.1).chain(&w.wgmma.open);
         if let Some(&(_, line)) = flying.find(|r| touched(r.0)) {
-            let detail =
-                format!("a register of the wgmma at line {line}, which was not waited for");
+            let detail = format!("a register of the wgmma at line {line}, which was not waited for");
             let lane = active.trailing_zeros() as usize;
-            self.report(
-                Kind::WgmmaInFlight,
-                w,
-                lane,
-                inst,
-                What {
-                    address: None,
-                    other_line: Some(line),
-                    detail,
-                },
-            );
+            self.report(Kind::WgmmaInFlight, w, lane, inst, What { address: None, other_line: Some(line), detail });
         }
         mark_dirty(w, inst);
     }
@@ -383,11 +305,7 @@ fn multiply(w: &mut Warp, active: u32, op: &WgmmaOp, a: &[f32], b: &[f32], add: 
     let integer = op.shape.d == Element::S32;
     if add && !integer {
         each_accumulator(n, |reg, lane, element, at| {
-            let bits = if half {
-                w.reg(op.acc[reg / 2])[lane] >> (16 * element)
-            } else {
-                w.reg(op.acc[reg])[lane]
-            };
+            let bits = if half { w.reg(op.acc[reg / 2])[lane] >> (16 * element) } else { w.reg(op.acc[reg])[lane] };
             sums[at] = op.shape.d.value(if half { bits & 0xFFFF } else { bits });
         });
     }
@@ -406,11 +324,7 @@ fn multiply(w: &mut Warp, active: u32, op: &WgmmaOp, a: &[f32], b: &[f32], add: 
             packed[reg / 2][lane] |= u64::from(f32_to_f16(value)) << (16 * element);
         } else if integer {
             // 32 products of bytes are exact in f32.
-            let old = if add {
-                w.reg(op.acc[reg])[lane] as u32
-            } else {
-                0
-            };
+            let old = if add { w.reg(op.acc[reg])[lane] as u32 } else { 0 };
             packed[reg][lane] = u64::from((value as i32 as u32).wrapping_add(old));
         } else {
             packed[reg][lane] = u64::from(value.to_bits());
@@ -449,12 +363,7 @@ mod tests {
     #[test]
     fn a_swizzled_k_major_tile_is_where_tma_puts_it() {
         // 64 f16 of K in 128-byte rows: piece 3 of row 5 lies at row 5, place 3 ^ 5.
-        let desc = Descriptor {
-            start: 0,
-            leading: 16,
-            stride: 1024,
-            swizzle: Swizzle::B128,
-        };
+        let desc = Descriptor { start: 0, leading: 16, stride: 1024, swizzle: Swizzle::B128 };
         assert_eq!(desc.address(3, 5, true), 5 * 128 + (3 ^ 5) * 16);
         assert_eq!(desc.address(0, 9, true), 1024 + 128 + 16);
     }
