@@ -3,11 +3,13 @@
 //! * [`builder`]: building and walking IR
 //! * [`ait`]: reading, building and verifying operations of the `ait` dialect
 //! * [`pass`]: passes as data, registered in MLIR's registry
+//! * [`capture`]: values that regions use from outside
 //! * [`diagnostics`]: errors, warnings and remarks at IR locations
 //! * [`types`]: short forms of builtin types
 
 pub mod ait;
 pub mod builder;
+pub mod capture;
 pub mod diagnostics;
 pub mod ffi;
 pub mod pass;

@@ -206,6 +206,7 @@ pub fn lower_kernel<'c>(
         emit_op_error(op.0, "has no kernel for the cpu target");
         Failed
     })?;
+    aitmlir_dialects::capture::sink_constants(context, op.0);
     let index = aitmlir_dialects::types::Types::index_type(context);
     let types: Vec<_> = arguments.iter().copied().chain([index, index]).collect();
     let results = op.results().len();
