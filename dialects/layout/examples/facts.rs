@@ -26,10 +26,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let file = folder.join("facts.json");
     let report = json!({ "total": facts.len(), "hold": hold, "except": except });
     std::fs::write(&file, serde_json::to_string_pretty(&report)? + "\n")?;
-    println!(
-        "{hold} of {} facts hold; see {}",
-        facts.len(),
-        file.display()
-    );
+    println!("{hold} of {} facts hold; see {}", facts.len(), file.display());
     Ok(())
 }

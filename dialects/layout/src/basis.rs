@@ -16,10 +16,7 @@ pub struct Stride {
 
 impl From<Int> for Stride {
     fn from(scale: Int) -> Stride {
-        Stride {
-            scale,
-            basis: Vec::new(),
-        }
+        Stride { scale, basis: Vec::new() }
     }
 }
 
@@ -43,11 +40,7 @@ impl Stride {
     /// The same direction, `by` times as far.
     pub fn scaled(&self, by: &Int) -> Result<Stride> {
         let scale = self.scale.mul(by)?;
-        let basis = if scale.is(0) {
-            Vec::new()
-        } else {
-            self.basis.clone()
-        };
+        let basis = if scale.is(0) { Vec::new() } else { self.basis.clone() };
         Ok(Stride { scale, basis })
     }
 
@@ -61,15 +54,12 @@ impl Stride {
 
     /// The stride as coordinates: `3@1` is `(0,3)`.
     pub fn as_arithmetic_tuple(&self) -> Result<IntTuple> {
-        self.basis
-            .iter()
-            .rev()
-            .try_fold(Tuple::Leaf(self.scale.clone()), |inner, &index| {
-                check_index(index)?;
-                let mut modes = vec![Tuple::Leaf(Int::ZERO); index];
-                modes.push(inner);
-                Ok(Tuple::Node(modes))
-            })
+        self.basis.iter().rev().try_fold(Tuple::Leaf(self.scale.clone()), |inner, &index| {
+            check_index(index)?;
+            let mut modes = vec![Tuple::Leaf(Int::ZERO); index];
+            modes.push(inner);
+            Ok(Tuple::Node(modes))
+        })
     }
 }
 
@@ -78,15 +68,8 @@ const MAX_INDEX: usize = 1 << 12;
 
 fn check_index(index: usize) -> Result<()> {
     let size = i64::try_from(index).unwrap_or(i64::MAX);
-    let cause = Cause::TooLarge {
-        size,
-        limit: MAX_INDEX as i64,
-    };
-    if index > MAX_INDEX {
-        Err(cause.of("codomain"))
-    } else {
-        Ok(())
-    }
+    let cause = Cause::TooLarge { size, limit: MAX_INDEX as i64 };
+    if index > MAX_INDEX { Err(cause.of("codomain")) } else { Ok(()) }
 }
 
 /// A codomain under construction: strides that were seen decide its structure.
@@ -132,17 +115,11 @@ impl Profile {
 pub fn coprofile(strides: &Tuple<Stride>) -> Result<IntTuple> {
     let mut profile = Profile::Unseen;
     strides.try_map(|stride| {
-        stride
-            .basis
-            .iter()
-            .try_for_each(|&index| check_index(index))?;
+        stride.basis.iter().try_for_each(|&index| check_index(index))?;
         let plain_zero = stride.is_zero() && stride.basis.is_empty();
         match plain_zero || profile.insert(&stride.basis) {
             true => Ok(()),
-            false => Err(Cause::MixedBasis {
-                stride: stride.to_string(),
-            }
-            .of("codomain")),
+            false => Err(Cause::MixedBasis { stride: stride.to_string() }.of("codomain")),
         }
     })?;
     Ok(profile.zeros())

@@ -52,36 +52,22 @@ impl Layout {
         let modes = self.modes();
         if profiles.len() > modes.len() {
             let expected = format!("at least {}", profiles.len());
-            return Err(crate::Cause::Rank {
-                expected,
-                found: modes.len(),
-            }
-            .of("coalesce"));
+            return Err(crate::Cause::Rank { expected, found: modes.len() }.of("coalesce"));
         }
-        let merged = modes
-            .iter()
-            .enumerate()
-            .map(|(i, mode)| match profiles.get(i) {
-                Some(profile) => mode
-                    .merge_modes(profile, keep_last)
-                    .map_err(|e| e.within(i)),
-                None => Ok(mode.clone()),
-            });
+        let merged = modes.iter().enumerate().map(|(i, mode)| match profiles.get(i) {
+            Some(profile) => mode.merge_modes(profile, keep_last).map_err(|e| e.within(i)),
+            None => Ok(mode.clone()),
+        });
         Ok(Layout::from_modes(merged.collect::<Result<Vec<_>>>()?))
     }
 
     /// The layout with size 1 wherever the stride is 0.
     pub fn filter_zeros(&self) -> Layout {
-        Layout(self.0.map(|mode| {
-            if mode.stride.is_zero() {
-                Mode {
-                    size: Int::ONE,
-                    ..mode.clone()
-                }
-            } else {
-                mode.clone()
-            }
-        }))
+        Layout(self.0.map(
+            |mode| {
+                if mode.stride.is_zero() { Mode { size: Int::ONE, ..mode.clone() } } else { mode.clone() }
+            },
+        ))
     }
 
     /// The layout without repetition: every offset once, as far as strides of 0 are concerned.
@@ -102,18 +88,11 @@ impl Layout {
         let mut lost = Vec::new();
         for mode in self.0.leaves() {
             if mode.stride.is_zero() && !mode.size.is(1) {
-                lost.push(Mode {
-                    size: mode.size.clone(),
-                    stride: Stride::from(domain.clone()),
-                });
+                lost.push(Mode { size: mode.size.clone(), stride: Stride::from(domain.clone()) });
             }
             domain = domain.mul(&mode.size)?;
         }
-        Ok(if lost.is_empty() {
-            Layout::unit()
-        } else {
-            Layout::from_flat(lost)
-        })
+        Ok(if lost.is_empty() { Layout::unit() } else { Layout::from_flat(lost) })
     }
 }
 
@@ -128,10 +107,7 @@ pub(crate) fn merge(flat: &[Flat], keep_last: bool) -> Result<Vec<Flat>> {
         match merged.last_mut() {
             Some(next) if continues(mode, next)? => {
                 let size = mode.size.mul(&next.size)?;
-                *next = Flat {
-                    size,
-                    ..mode.clone()
-                };
+                *next = Flat { size, ..mode.clone() };
             }
             _ => merged.push(mode.clone()),
         }
@@ -145,10 +121,7 @@ pub(crate) fn merge(flat: &[Flat], keep_last: bool) -> Result<Vec<Flat>> {
 
 /// Whether `next` is known to go on where `mode` ends.
 fn continues(mode: &Flat, next: &Flat) -> Result<bool> {
-    if mode.size.is_anonymous()
-        || next.size.is_anonymous()
-        || mode.stride.basis != next.stride.basis
-    {
+    if mode.size.is_anonymous() || next.size.is_anonymous() || mode.stride.basis != next.stride.basis {
         return Ok(false);
     }
     let end = mode.stride.scale.mul(&mode.size)?;

@@ -40,62 +40,32 @@ impl Layout {
 
     /// The complement with the sizes of `cotarget` kept apart.
     pub(crate) fn complement_in(&self, cotarget: &IntTuple) -> Result<Layout> {
-        complement(
-            self.filter_zeros().flat(),
-            &self.coprofile()?,
-            Some(cotarget),
-            &Path::default(),
-        )
+        complement(self.filter_zeros().flat(), &self.coprofile()?, Some(cotarget), &Path::default())
     }
 
     /// The complement within the layout's own cosize, in every coordinate of its codomain.
     pub fn complement_own(&self) -> Result<Layout> {
-        complement(
-            self.filter_zeros().flat(),
-            &self.coprofile()?,
-            None,
-            &Path::default(),
-        )
+        complement(self.filter_zeros().flat(), &self.coprofile()?, None, &Path::default())
     }
 }
 
 /// The complement in the coordinate `basis` of the codomain and the ones below it.
-fn complement(
-    flat: Vec<Flat>,
-    profile: &IntTuple,
-    cotarget: Option<&IntTuple>,
-    basis: &Path,
-) -> Result<Layout> {
+fn complement(flat: Vec<Flat>, profile: &IntTuple, cotarget: Option<&IntTuple>, basis: &Path) -> Result<Layout> {
     let Tuple::Node(profiles) = profile else {
-        let own: Vec<Flat> = flat
-            .into_iter()
-            .filter(|f| f.stride.basis == basis.0 || f.size.is(1))
-            .collect();
+        let own: Vec<Flat> = flat.into_iter().filter(|f| f.stride.basis == basis.0 || f.size.is(1)).collect();
         let plain = plain(&own, cotarget.map_or(Reach::Own, Reach::Shape))?;
         return Ok(plain.in_direction(basis));
     };
     let count = cotarget.map_or(profiles.len(), |c| c.rank());
     if count < profiles.len() {
-        let cause = Cause::Rank {
-            expected: format!("at least {}", profiles.len()),
-            found: count,
-        };
+        let cause = Cause::Rank { expected: format!("at least {}", profiles.len()), found: count };
         return Err(cause.of("complement's cotarget"));
     }
     let unseen = Tuple::Leaf(Int::ZERO);
     let parts = (0..count).map(|i| {
         let inner = basis.child(i);
-        let below = flat
-            .iter()
-            .filter(|f| f.stride.basis.starts_with(&inner.0))
-            .cloned()
-            .collect();
-        complement(
-            below,
-            profiles.get(i).unwrap_or(&unseen),
-            cotarget.and_then(|c| c.get(&[i])),
-            &inner,
-        )
+        let below = flat.iter().filter(|f| f.stride.basis.starts_with(&inner.0)).cloned().collect();
+        complement(below, profiles.get(i).unwrap_or(&unseen), cotarget.and_then(|c| c.get(&[i])), &inner)
     });
     Ok(Layout::from_modes(parts.collect::<Result<Vec<_>>>()?))
 }
@@ -109,18 +79,10 @@ fn plain(flat: &[Flat], reach: Reach) -> Result<Layout> {
     let mut reached = Int::ONE;
     for mode in &modes {
         let stride = &mode.stride.scale;
-        let apart = Cause::Overlap {
-            stride: stride.clone(),
-            reached: reached.clone(),
-        };
-        apart
-            .unless(reached.size_le(stride), &[&reached, stride])
-            .map_err(|cause| cause.at(OP, &mode.at))?;
+        let apart = Cause::Overlap { stride: stride.clone(), reached: reached.clone() };
+        apart.unless(reached.size_le(stride), &[&reached, stride]).map_err(|cause| cause.at(OP, &mode.at))?;
         let gap = stride.floor_div(&reached)?;
-        gaps.push(Mode {
-            size: gap,
-            stride: reached.clone().into(),
-        });
+        gaps.push(Mode { size: gap, stride: reached.clone().into() });
         reached = stride.mul(&mode.size)?;
     }
     let rest = match reach {
@@ -128,11 +90,7 @@ fn plain(flat: &[Flat], reach: Reach) -> Result<Layout> {
         Reach::Own => Tuple::Leaf(own_cosize(&modes)?.size_ceil_div(&reached)?),
     };
     let beyond = Layout::compact_from(&rest, &mut reached)?;
-    let all = gaps
-        .into_iter()
-        .map(Tuple::Leaf)
-        .chain([beyond.0])
-        .collect();
+    let all = gaps.into_iter().map(Tuple::Leaf).chain([beyond.0]).collect();
     match reach {
         Reach::Shape(_) => Layout(all).coalesce(),
         Reach::Own => Layout(all).extend(),
@@ -150,10 +108,7 @@ fn cover(cotarget: &IntTuple, reached: &Int) -> Result<IntTuple> {
         let assumed = leaf.is_assumed() || block.is_assumed();
         let fits = block.divides(leaf) == Some(true) || leaf.divides(&block) == Some(true);
         if !fits && !assumed {
-            let together = leaves
-                .iter()
-                .skip(i)
-                .try_fold(Int::ONE, |product, leaf| product.mul(leaf))?;
+            let together = leaves.iter().skip(i).try_fold(Int::ONE, |product, leaf| product.mul(leaf))?;
             counts.push(together.size_ceil_div(&block)?);
             break;
         }
@@ -164,9 +119,7 @@ fn cover(cotarget: &IntTuple, reached: &Int) -> Result<IntTuple> {
 }
 
 fn own_cosize(modes: &[Flat]) -> Result<Int> {
-    modes.iter().try_fold(Int::ONE, |reach, f| {
-        reach.add(&f.size.sub(&Int::ONE)?.mul(&f.stride.scale)?)
-    })
+    modes.iter().try_fold(Int::ONE, |reach, f| reach.add(&f.size.sub(&Int::ONE)?.mul(&f.stride.scale)?))
 }
 
 /// The modes by growing stride. Fails on negative strides and on strides that cannot be compared.
@@ -174,14 +127,8 @@ pub(crate) fn sort_by_stride(modes: Vec<Flat>, op: &'static str) -> Result<Vec<F
     let mut sorted: Vec<Flat> = Vec::with_capacity(modes.len());
     for mode in modes {
         let stride = &mode.stride.scale;
-        if stride
-            .known_cmp(&Int::ZERO)
-            .is_some_and(|order| order.is_lt())
-        {
-            return Err(Cause::NegativeStride {
-                stride: stride.clone(),
-            }
-            .at(op, &mode.at));
+        if stride.known_cmp(&Int::ZERO).is_some_and(|order| order.is_lt()) {
+            return Err(Cause::NegativeStride { stride: stride.clone() }.at(op, &mode.at));
         }
         let mut place = sorted.len();
         for (i, other) in sorted.iter().enumerate().rev() {
@@ -203,14 +150,8 @@ impl Layout {
     /// The same layout with its plain strides turned into a direction.
     fn in_direction(&self, basis: &Path) -> Layout {
         Layout(self.0.map(|mode| {
-            let stride = Stride {
-                scale: mode.stride.scale.clone(),
-                basis: basis.0.clone(),
-            };
-            Mode {
-                size: mode.size.clone(),
-                stride,
-            }
+            let stride = Stride { scale: mode.stride.scale.clone(), basis: basis.0.clone() };
+            Mode { size: mode.size.clone(), stride }
         }))
     }
 }

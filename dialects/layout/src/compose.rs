@@ -29,9 +29,7 @@ impl Layout {
     /// ```
     pub fn compose(&self, rhs: &Layout) -> Result<Layout> {
         let lhs = self.extend_modes(&rhs.coprofile()?).map_err(|e| e.of(OP))?;
-        let placed = rhs
-            .0
-            .try_expand(|at, mode| lhs.place(mode).map_err(|e| e.below(at)));
+        let placed = rhs.0.try_expand(|at, mode| lhs.place(mode).map_err(|e| e.below(at)));
         placed.map(Layout)
     }
 
@@ -43,8 +41,7 @@ impl Layout {
             Tile::Modes(tiles) => {
                 let modes = self.need_modes(tiles.len(), OP)?;
                 let pairs = modes.iter().zip(tiles).enumerate();
-                let composed =
-                    pairs.map(|(i, (mode, tile))| mode.compose_tile(tile).map_err(|e| e.within(i)));
+                let composed = pairs.map(|(i, (mode, tile))| mode.compose_tile(tile).map_err(|e| e.within(i)));
                 Ok(Layout::from_modes(composed.collect::<Result<Vec<_>>>()?))
             }
         }
@@ -54,11 +51,7 @@ impl Layout {
     pub(crate) fn need_modes(&self, count: usize, op: &'static str) -> Result<Vec<Layout>> {
         let modes = self.modes();
         match count > modes.len() {
-            true => Err(Cause::Rank {
-                expected: format!("at least {count}"),
-                found: modes.len(),
-            }
-            .of(op)),
+            true => Err(Cause::Rank { expected: format!("at least {count}"), found: modes.len() }.of(op)),
             false => Ok(modes),
         }
     }
@@ -67,41 +60,23 @@ impl Layout {
     fn place(&self, mode: &Mode) -> Result<Tuple<Mode>> {
         let Mode { size, stride } = mode;
         if stride.is_zero() {
-            return Ok(Tuple::Leaf(Mode {
-                size: size.clone(),
-                stride: Stride::zero(),
-            }));
+            return Ok(Tuple::Leaf(Mode { size: size.clone(), stride: Stride::zero() }));
         }
         let target = self.0.get(&stride.basis).ok_or_else(|| {
             let index = stride.basis.last().copied().unwrap_or(0);
-            Cause::NoMode {
-                index,
-                of: self.to_string(),
-            }
-            .of(OP)
+            Cause::NoMode { index, of: self.to_string() }.of(OP)
         })?;
         let mut flat = Layout(target.clone()).flat();
-        flat.iter_mut()
-            .for_each(|f| f.at = Path(stride.basis.clone()).joined(&f.at));
+        flat.iter_mut().for_each(|f| f.at = Path(stride.basis.clone()).joined(&f.at));
         let Some(last) = flat.pop() else {
-            return Ok(Tuple::Leaf(Mode {
-                size: size.clone(),
-                stride: Stride::zero(),
-            }));
+            return Ok(Tuple::Leaf(Mode { size: size.clone(), stride: Stride::zero() }));
         };
-        let mut rest = Rest {
-            size: size.clone(),
-            step: stride.scale.clone(),
-            placed: Vec::new(),
-        };
+        let mut rest = Rest { size: size.clone(), step: stride.scale.clone(), placed: Vec::new() };
         for left in &flat {
             rest.pass(left)?;
         }
         if !rest.size.is(1) || rest.placed.is_empty() {
-            rest.placed.push(Mode {
-                size: rest.size,
-                stride: last.stride.scaled(&rest.step)?,
-            });
+            rest.placed.push(Mode { size: rest.size, stride: last.stride.scaled(&rest.step)? });
         }
         Ok(Tuple::from_flat(rest.placed))
     }
@@ -132,14 +107,8 @@ impl Rest {
         };
         let skips = left.size.divides(&step);
         let holds = or(skips, step.size_le(&left.size));
-        let condition = Cause::StrideCondition {
-            stride: step.clone(),
-            left: left.at.clone(),
-            size: left.size.clone(),
-        };
-        condition
-            .unless(holds, &[&step, &left.size])
-            .map_err(|cause| cause.of(OP))?;
+        let condition = Cause::StrideCondition { stride: step.clone(), left: left.at.clone(), size: left.size.clone() };
+        condition.unless(holds, &[&step, &left.size]).map_err(|cause| cause.of(OP))?;
         // Steps that fit into this mode, and the step that is left in the modes after it.
         let fits = left.size.size_ceil_div(&step)?;
         let onward = step.size_ceil_div(&left.size)?;
@@ -150,10 +119,7 @@ impl Rest {
         }
         let part = fits.size_min(&self.size)?;
         self.check_part(&part, &step, left)?;
-        self.placed.push(Mode {
-            size: part.clone(),
-            stride: left.stride.scaled(&self.step)?,
-        });
+        self.placed.push(Mode { size: part.clone(), stride: left.stride.scaled(&self.step)? });
         self.size = self.size.size_ceil_div(&part)?;
         self.step = onward;
         Ok(())
@@ -162,12 +128,7 @@ impl Rest {
     /// The part must divide the size; if the size goes on, the step must divide the left mode.
     fn check_part(&self, part: &Int, step: &Int, left: &Flat) -> Result<()> {
         let involved = [part, &self.size, step, &left.size];
-        let (size, stride, at, left_size) = (
-            self.size.clone(),
-            step.clone(),
-            left.at.clone(),
-            left.size.clone(),
-        );
+        let (size, stride, at, left_size) = (self.size.clone(), step.clone(), left.at.clone(), left.size.clone());
         let condition = Cause::SizeCondition {
             size: size.clone(),
             stride: stride.clone(),
@@ -175,20 +136,11 @@ impl Rest {
             left: at.clone(),
             left_size: left_size.clone(),
         };
-        condition
-            .unless(part.divides(&self.size), &involved)
-            .map_err(|cause| cause.of(OP))?;
+        condition.unless(part.divides(&self.size), &involved).map_err(|cause| cause.of(OP))?;
         let ends = self.size.known_eq(part);
         let holds = or(ends, step.divides(&left.size));
-        let condition = Cause::Straddles {
-            size,
-            stride,
-            left: at,
-            left_size,
-        };
-        condition
-            .unless(holds, &involved)
-            .map_err(|cause| cause.of(OP))
+        let condition = Cause::Straddles { size, stride, left: at, left_size };
+        condition.unless(holds, &involved).map_err(|cause| cause.of(OP))
     }
 }
 

@@ -41,19 +41,12 @@ pub struct ComposedLayout {
 impl ComposedLayout {
     /// A swizzled layout.
     pub fn swizzled(swizzle: Swizzle, outer: Layout) -> ComposedLayout {
-        ComposedLayout {
-            inner: Inner::Swizzle(swizzle),
-            offset: 0.into(),
-            outer,
-        }
+        ComposedLayout { inner: Inner::Swizzle(swizzle), offset: 0.into(), outer }
     }
 
     /// The same with the outer layout replaced: how every operation of the algebra applies.
     pub fn map(&self, f: impl FnOnce(&Layout) -> Result<Layout>) -> Result<ComposedLayout> {
-        Ok(ComposedLayout {
-            outer: f(&self.outer)?,
-            ..self.clone()
-        })
+        Ok(ComposedLayout { outer: f(&self.outer)?, ..self.clone() })
     }
 
     /// How many coordinates there are.
@@ -74,28 +67,17 @@ impl ComposedLayout {
     /// The offset of an index as a number.
     pub fn offset_of(&self, index: i64) -> Result<i64> {
         let offset = self.eval(&index.into())?;
-        let mixed = || {
-            Cause::MixedBasis {
-                stride: offset.to_string(),
-            }
-            .of("composed layout")
-        };
-        offset
-            .as_leaf()
-            .ok_or_else(mixed)?
-            .need_static("composed layout")
+        let mixed = || Cause::MixedBasis { stride: offset.to_string() }.of("composed layout");
+        offset.as_leaf().ok_or_else(mixed)?.need_static("composed layout")
     }
 
     fn finish(&self, outer: &IntTuple) -> Result<IntTuple> {
         let moved = self.offset.add(outer)?;
         match (&self.inner, &moved) {
-            (Inner::Swizzle(swizzle), Tuple::Leaf(offset)) => {
-                Ok(Tuple::Leaf(offset.swizzled(*swizzle)))
+            (Inner::Swizzle(swizzle), Tuple::Leaf(offset)) => Ok(Tuple::Leaf(offset.swizzled(*swizzle))),
+            (Inner::Swizzle(_), Tuple::Node(_)) => {
+                Err(Cause::MixedBasis { stride: self.outer.stride().to_string() }.of("swizzle"))
             }
-            (Inner::Swizzle(_), Tuple::Node(_)) => Err(Cause::MixedBasis {
-                stride: self.outer.stride().to_string(),
-            }
-            .of("swizzle")),
             (Inner::Layout(inner), _) => inner.eval(&moved.into()),
         }
     }
@@ -121,11 +103,7 @@ impl ComposedLayout {
     /// ```
     pub fn slice(&self, coord: &Coord) -> Result<ComposedLayout> {
         let (outer, fixed) = self.outer.slice_and_offset(coord)?;
-        Ok(ComposedLayout {
-            inner: self.inner.clone(),
-            offset: self.offset.add(&fixed)?,
-            outer,
-        })
+        Ok(ComposedLayout { inner: self.inner.clone(), offset: self.offset.add(&fixed)?, outer })
     }
 
     /// The same memory as elements of another width. The swizzle is of the offset in elements.
@@ -134,26 +112,15 @@ impl ComposedLayout {
         let Ratio { num, den } = Ratio::of_bits(new_bits, old_bits)?;
         let inner = match &self.inner {
             Inner::Layout(layout) => Inner::Layout(layout.recast(new_bits, old_bits)?),
-            Inner::Swizzle(swizzle) => {
-                Inner::Swizzle(swizzle.upcast(log2(num)?)?.downcast(log2(den)?)?)
-            }
+            Inner::Swizzle(swizzle) => Inner::Swizzle(swizzle.upcast(log2(num)?)?.downcast(log2(den)?)?),
         };
         let (by, times) = (Int::from(num), Int::from(den));
         let offset = self.offset.try_map(|offset| {
-            let whole = Cause::Indivisible {
-                value: offset.clone(),
-                by: by.clone(),
-            };
-            whole
-                .unless(by.divides(offset), &[offset])
-                .map_err(|cause| cause.of(OP))?;
+            let whole = Cause::Indivisible { value: offset.clone(), by: by.clone() };
+            whole.unless(by.divides(offset), &[offset]).map_err(|cause| cause.of(OP))?;
             offset.floor_div(&by)?.mul(&times)
         })?;
-        Ok(ComposedLayout {
-            inner,
-            offset,
-            outer: self.outer.recast(new_bits, old_bits)?,
-        })
+        Ok(ComposedLayout { inner, offset, outer: self.outer.recast(new_bits, old_bits)? })
     }
 
     /// The map that undoes this one where the right inverses do: its steps in reverse order.
@@ -171,11 +138,7 @@ impl ComposedLayout {
             Inner::Layout(layout) => Inner::Layout(f(layout)?),
             swizzle => swizzle.clone(),
         };
-        Ok(InverseMap {
-            first,
-            offset: self.offset.try_map(Int::neg)?,
-            last: f(&self.outer)?,
-        })
+        Ok(InverseMap { first, offset: self.offset.try_map(Int::neg)?, last: f(&self.outer)? })
     }
 }
 
@@ -194,14 +157,9 @@ impl InverseMap {
     /// The index that an offset comes from.
     pub fn eval(&self, offset: &IntTuple) -> Result<IntTuple> {
         let undone = match (&self.first, offset) {
-            (Inner::Swizzle(swizzle), Tuple::Leaf(offset)) => {
-                Tuple::Leaf(offset.swizzled(*swizzle))
-            }
+            (Inner::Swizzle(swizzle), Tuple::Leaf(offset)) => Tuple::Leaf(offset.swizzled(*swizzle)),
             (Inner::Swizzle(_), Tuple::Node(_)) => {
-                return Err(Cause::MixedBasis {
-                    stride: offset.to_string(),
-                }
-                .of("swizzle"));
+                return Err(Cause::MixedBasis { stride: offset.to_string() }.of("swizzle"));
             }
             (Inner::Layout(layout), _) => layout.eval(&offset.clone().into())?,
         };
@@ -213,10 +171,6 @@ impl InverseMap {
 fn log2(factor: i64) -> Result<u32> {
     match factor > 0 && factor.count_ones() == 1 {
         true => Ok(factor.trailing_zeros()),
-        false => Err(Cause::Indivisible {
-            value: factor.into(),
-            by: 2.into(),
-        }
-        .of("recast_layout")),
+        false => Err(Cause::Indivisible { value: factor.into(), by: 2.into() }.of("recast_layout")),
     }
 }

@@ -34,11 +34,7 @@ impl From<i64> for Coord {
 }
 
 fn misfit<T>(op: &'static str, coord: &Coord, shape: &IntTuple) -> Result<T> {
-    Err(Cause::Coordinate {
-        coord: coord.to_string(),
-        shape: shape.clone(),
-    }
-    .of(op))
+    Err(Cause::Coordinate { coord: coord.to_string(), shape: shape.clone() }.of(op))
 }
 
 impl Layout {
@@ -57,9 +53,7 @@ impl Layout {
     /// ```
     pub fn eval(&self, coord: &Coord) -> Result<IntTuple> {
         let mut offset = self.coprofile()?;
-        self.step(coord, &mut |index, stride| {
-            accumulate(&mut offset, &stride.basis, &index.mul(&stride.scale)?)
-        })?;
+        self.step(coord, &mut |index, stride| accumulate(&mut offset, &stride.basis, &index.mul(&stride.scale)?))?;
         Ok(offset)
     }
 
@@ -68,18 +62,11 @@ impl Layout {
         let offset = self.eval(&index.into())?;
         match offset.as_leaf() {
             Some(value) => value.need_static("layout"),
-            None => Err(Cause::MixedBasis {
-                stride: self.stride().to_string(),
-            }
-            .of("layout")),
+            None => Err(Cause::MixedBasis { stride: self.stride().to_string() }.of("layout")),
         }
     }
 
-    fn step(
-        &self,
-        coord: &Coord,
-        visit: &mut dyn FnMut(&Int, &Stride) -> Result<()>,
-    ) -> Result<()> {
+    fn step(&self, coord: &Coord, visit: &mut dyn FnMut(&Int, &Stride) -> Result<()>) -> Result<()> {
         match (coord, &self.0) {
             (Tuple::Leaf(Slot::All), _) => Ok(()),
             (Tuple::Leaf(Slot::At(index)), Tuple::Leaf(mode)) => visit(index, &mode.stride),
@@ -89,11 +76,7 @@ impl Layout {
                 let last = modes.len().saturating_sub(1);
                 for (i, mode) in modes.iter().enumerate() {
                     let size = if i < last { mode.size()? } else { Int::ONE };
-                    let here = if i < last {
-                        rest.rem(&size)?
-                    } else {
-                        rest.clone()
-                    };
+                    let here = if i < last { rest.rem(&size)? } else { rest.clone() };
                     mode.step(&Tuple::Leaf(Slot::At(here)), visit)?;
                     rest = rest.floor_div(&size)?;
                 }
@@ -101,9 +84,7 @@ impl Layout {
             }
             (Tuple::Node(coords), Tuple::Node(modes)) if coords.len() == modes.len() => {
                 let pairs = coords.iter().zip(self.modes()).enumerate();
-                pairs
-                    .into_iter()
-                    .try_for_each(|(i, (c, m))| m.step(c, visit).map_err(|e| e.within(i)))
+                pairs.into_iter().try_for_each(|(i, (c, m))| m.step(c, visit).map_err(|e| e.within(i)))
             }
             _ => misfit("layout", coord, &self.shape()),
         }
@@ -135,15 +116,10 @@ impl Layout {
     fn pick(&self, coord: &Coord, open: bool, op: &'static str) -> Result<Layout> {
         if let Tuple::Leaf(slot) = coord {
             let kept = (*slot == Slot::All) == open;
-            return Ok(if kept {
-                self.clone()
-            } else {
-                Layout(Tuple::Node(Vec::new()))
-            });
+            return Ok(if kept { self.clone() } else { Layout(Tuple::Node(Vec::new())) });
         }
         let mut picked = Vec::new();
-        self.pick_into(coord, open, &mut picked)
-            .map_err(|e| e.of(op))?;
+        self.pick_into(coord, open, &mut picked).map_err(|e| e.of(op))?;
         Ok(Layout::from_modes(picked))
     }
 
@@ -157,9 +133,7 @@ impl Layout {
             }
             (Tuple::Node(coords), Tuple::Node(modes)) if coords.len() == modes.len() => {
                 let mut pairs = coords.iter().zip(self.modes()).enumerate();
-                pairs.try_for_each(|(i, (c, m))| {
-                    m.pick_into(c, open, picked).map_err(|e| e.within(i))
-                })
+                pairs.try_for_each(|(i, (c, m))| m.pick_into(c, open, picked).map_err(|e| e.within(i)))
             }
             _ => misfit("slice", coord, &self.shape()),
         }
@@ -168,9 +142,7 @@ impl Layout {
 
 /// The index of a coordinate in a shape, first mode fastest.
 pub fn crd2idx(coord: &Coord, shape: &IntTuple) -> Result<Int> {
-    let index = Layout::col_major(shape)?
-        .eval(coord)
-        .map_err(|e| e.of("crd2idx"))?;
+    let index = Layout::col_major(shape)?.eval(coord).map_err(|e| e.of("crd2idx"))?;
     Ok(index.as_leaf().cloned().unwrap_or(Int::ZERO))
 }
 
@@ -183,11 +155,7 @@ pub fn idx2crd(index: &IntTuple, shape: &IntTuple) -> Result<IntTuple> {
             let last = modes.len().saturating_sub(1);
             let split = modes.iter().enumerate().map(|(i, mode)| {
                 let size = mode.product()?;
-                let here = if i < last {
-                    rest.rem(&size)?
-                } else {
-                    rest.clone()
-                };
+                let here = if i < last { rest.rem(&size)? } else { rest.clone() };
                 rest = rest.floor_div(&size)?;
                 idx2crd(&Tuple::Leaf(here), mode)
             });
@@ -195,9 +163,7 @@ pub fn idx2crd(index: &IntTuple, shape: &IntTuple) -> Result<IntTuple> {
         }
         (Tuple::Node(indices), Tuple::Node(modes)) if indices.len() == modes.len() => {
             let pairs = indices.iter().zip(modes).enumerate();
-            pairs
-                .map(|(i, (index, mode))| idx2crd(index, mode).map_err(|e| e.within(i)))
-                .collect()
+            pairs.map(|(i, (index, mode))| idx2crd(index, mode).map_err(|e| e.within(i))).collect()
         }
         _ => misfit("idx2crd", &index.clone().into(), shape),
     }

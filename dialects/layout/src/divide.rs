@@ -22,13 +22,10 @@ impl Layout {
             Tile::Layout(layout) => self.divide_by(layout),
             Tile::Modes(tiles) => {
                 let modes = self.need_modes(tiles.len(), "logical_divide")?;
-                let divided = modes
-                    .iter()
-                    .enumerate()
-                    .map(|(i, mode)| match tiles.get(i) {
-                        Some(tile) => mode.logical_divide(tile).map_err(|e| e.within(i)),
-                        None => Ok(mode.clone()),
-                    });
+                let divided = modes.iter().enumerate().map(|(i, mode)| match tiles.get(i) {
+                    Some(tile) => mode.logical_divide(tile).map_err(|e| e.within(i)),
+                    None => Ok(mode.clone()),
+                });
                 Ok(Layout::from_modes(divided.collect::<Result<Vec<_>>>()?))
             }
         }
@@ -37,10 +34,7 @@ impl Layout {
     fn divide_by(&self, tile: &Layout) -> Result<Layout> {
         let cotarget = self.coalesce_modes(&tile.coprofile()?)?.shape();
         let rest = tile.complement_in(&cotarget)?;
-        Ok(Layout::from_modes([
-            self.compose(tile)?,
-            self.compose(&rest)?,
-        ]))
+        Ok(Layout::from_modes([self.compose(tile)?, self.compose(&rest)?]))
     }
 
     /// [`Layout::logical_divide`] as `((tile, ...), (rest, ...))`.
@@ -52,20 +46,14 @@ impl Layout {
 
     /// [`Layout::logical_divide`] as `((tile, ...), rest, ...)`.
     pub fn tiled_divide(&self, tile: &Tile) -> Result<Layout> {
-        let (tiles, rests) =
-            unzip(self.logical_divide(tile)?, tile).map_err(|e| e.of("tiled_divide"))?;
-        Ok(Layout::from_modes(
-            std::iter::once(tiles).chain(rests.modes()),
-        ))
+        let (tiles, rests) = unzip(self.logical_divide(tile)?, tile).map_err(|e| e.of("tiled_divide"))?;
+        Ok(Layout::from_modes(std::iter::once(tiles).chain(rests.modes())))
     }
 
     /// [`Layout::logical_divide`] as `(tile, ..., rest, ...)`.
     pub fn flat_divide(&self, tile: &Tile) -> Result<Layout> {
-        let (tiles, rests) =
-            unzip(self.logical_divide(tile)?, tile).map_err(|e| e.of("flat_divide"))?;
-        Ok(Layout::from_modes(
-            tiles.modes().into_iter().chain(rests.modes()),
-        ))
+        let (tiles, rests) = unzip(self.logical_divide(tile)?, tile).map_err(|e| e.of("flat_divide"))?;
+        Ok(Layout::from_modes(tiles.modes().into_iter().chain(rests.modes())))
     }
 }
 
@@ -76,11 +64,7 @@ pub(crate) fn unzip(divided: Layout, tile: &Tile) -> Result<(Layout, Layout)> {
         let found = modes.len();
         return match <[Layout; 2]>::try_from(modes) {
             Ok([tile, rest]) => Ok((tile, rest)),
-            Err(_) => Err(Cause::Rank {
-                expected: "2 (tile and rest)".into(),
-                found,
-            }
-            .of("unzip")),
+            Err(_) => Err(Cause::Rank { expected: "2 (tile and rest)".into(), found }.of("unzip")),
         };
     };
     let (mut parts, mut rests) = (Vec::new(), Vec::new());

@@ -23,11 +23,7 @@ impl Path {
 impl Path {
     /// The place in front of what is said about it; nothing for the whole.
     fn prefix(&self) -> String {
-        if self.0.is_empty() {
-            String::new()
-        } else {
-            format!("{self}: ")
-        }
+        if self.0.is_empty() { String::new() } else { format!("{self}: ") }
     }
 }
 
@@ -136,9 +132,7 @@ pub enum Cause {
         of: String,
     },
     /// Composition: a stride neither fits into a left mode nor steps over whole copies of it.
-    #[error(
-        "stride {stride} neither is below nor is a multiple of the size {size} of {left} of the left operand"
-    )]
+    #[error("stride {stride} neither is below nor is a multiple of the size {size} of {left} of the left operand")]
     StrideCondition {
         /// What is left of the stride at that mode.
         stride: Int,
@@ -276,11 +270,7 @@ pub enum Cause {
 
 impl Error {
     pub(crate) fn new(op: &'static str, at: Path, cause: Cause) -> Error {
-        Error {
-            op,
-            at,
-            cause: Box::new(cause),
-        }
+        Error { op, at, cause: Box::new(cause) }
     }
 
     /// The same error, seen from the tuple that has the failing one as mode `index`.
@@ -315,11 +305,7 @@ impl Cause {
     /// Fails when the condition is known to be broken, or when it is neither known to hold nor may
     /// be assumed. It is assumed when an anonymous leaf without facts takes part: such a leaf says
     /// nothing, so nothing could ever be proven about it.
-    pub(crate) fn unless(
-        self,
-        holds: Option<bool>,
-        involved: &[&Int],
-    ) -> std::result::Result<(), Box<Cause>> {
+    pub(crate) fn unless(self, holds: Option<bool>, involved: &[&Int]) -> std::result::Result<(), Box<Cause>> {
         match holds {
             Some(true) => Ok(()),
             Some(false) => Err(Box::new(self)),

@@ -48,22 +48,12 @@ impl Expr {
     /// The number for given values of the symbols.
     pub fn eval(&self, value_of: &dyn Fn(&Symbol) -> Option<i64>) -> Result<i64> {
         const OP: &str = "evaluation";
-        let each = |parts: &[Expr]| {
-            parts
-                .iter()
-                .map(|part| part.eval(value_of))
-                .collect::<Result<Vec<_>>>()
-        };
+        let each = |parts: &[Expr]| parts.iter().map(|part| part.eval(value_of)).collect::<Result<Vec<_>>>();
         match self {
             Expr::Number(value) => Ok(*value),
             Expr::Unknown(facts) => Int::Unknown(*facts).need_static(OP),
             Expr::Symbol(symbol) => {
-                let missing = || {
-                    Cause::Dynamic {
-                        value: symbol.clone().into(),
-                    }
-                    .of(OP)
-                };
+                let missing = || Cause::Dynamic { value: symbol.clone().into() }.of(OP);
                 value_of(symbol).ok_or_else(missing)
             }
             Expr::Sum(terms) => {
@@ -76,10 +66,7 @@ impl Expr {
             }
             Expr::Quotient(value, by) => {
                 let value = value.eval(value_of)?;
-                let broken = Cause::Indivisible {
-                    value: value.into(),
-                    by: (*by).into(),
-                };
+                let broken = Cause::Indivisible { value: value.into(), by: (*by).into() };
                 match value.checked_rem(*by) {
                     Some(0) => value.checked_div(*by).ok_or_else(overflow),
                     _ => Err(broken.of(OP)),
@@ -115,15 +102,9 @@ fn product(atoms: &[Atom], coefficient: i64) -> Expr {
                 let shared = gcd(coefficient, div).max(1);
                 coefficient /= shared;
                 let symbol = Expr::Symbol(symbol.clone());
-                if shared == div {
-                    symbol
-                } else {
-                    Expr::Quotient(Box::new(symbol), div / shared)
-                }
+                if shared == div { symbol } else { Expr::Quotient(Box::new(symbol), div / shared) }
             }
-            Atom::Apply(function, args) => {
-                Expr::Apply(*function, Box::new([args.0.expr(), args.1.expr()]))
-            }
+            Atom::Apply(function, args) => Expr::Apply(*function, Box::new([args.0.expr(), args.1.expr()])),
             Atom::Swizzled(swizzle, value) => Expr::Swizzled(*swizzle, Box::new(value.expr())),
         });
     }
@@ -134,9 +115,5 @@ fn product(atoms: &[Atom], coefficient: i64) -> Expr {
 }
 
 fn single_or(mut parts: Vec<Expr>, many: impl FnOnce(Vec<Expr>) -> Expr) -> Expr {
-    if parts.len() == 1 {
-        parts.remove(0)
-    } else {
-        many(parts)
-    }
+    if parts.len() == 1 { parts.remove(0) } else { many(parts) }
 }

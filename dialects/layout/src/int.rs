@@ -68,12 +68,7 @@ impl Int {
     }
 
     pub(crate) fn need_static(&self, op: &'static str) -> Result<i64> {
-        self.as_static().ok_or_else(|| {
-            Cause::Dynamic {
-                value: self.clone(),
-            }
-            .of(op)
-        })
+        self.as_static().ok_or_else(|| Cause::Dynamic { value: self.clone() }.of(op))
     }
 
     /// Whether it is this static number.
@@ -95,38 +90,23 @@ impl Int {
         match self {
             Int::Static(_) => false,
             Int::Unknown(facts) => facts.is_bare(),
-            Int::Symbolic(_) => self.fold_symbols(false, &|seen, s| {
-                seen || (s.is_traced() && s.facts().is_bare())
-            }),
+            Int::Symbolic(_) => self.fold_symbols(false, &|seen, s| seen || (s.is_traced() && s.facts().is_bare())),
         }
     }
 
     /// What is known about it: 0 as the divisor of zero.
     pub fn facts(&self) -> Facts {
         match self {
-            Int::Static(value) => Facts {
-                div: gcd(*value, 0),
-                min: Some(*value),
-                max: Some(*value),
-                wide: false,
-            },
+            Int::Static(value) => Facts { div: gcd(*value, 0), min: Some(*value), max: Some(*value), wide: false },
             Int::Unknown(facts) => *facts,
             Int::Symbolic(Symbolic(poly)) => {
                 let wide = self.fold_symbols(false, &|wide, s| wide || s.facts().wide);
                 if self.is_assumed() {
-                    return Facts {
-                        wide,
-                        ..Facts::NONE
-                    };
+                    return Facts { wide, ..Facts::NONE };
                 }
                 let Range { lo, hi } = poly.range();
                 let bound = |b: Option<i128>| b.and_then(|b| i64::try_from(b).ok());
-                Facts {
-                    div: poly.content(),
-                    min: bound(lo),
-                    max: bound(hi),
-                    wide,
-                }
+                Facts { div: poly.content(), min: bound(lo), max: bound(hi), wide }
             }
         }
     }
@@ -186,18 +166,10 @@ impl Int {
         let wide = fa.wide || fb.wide;
         let bare = |i: &Int, f: Facts| i.as_static().is_some() || f.is_bare();
         if bare(a, fa) && bare(b, fb) {
-            return Int::Unknown(Facts {
-                wide,
-                ..Facts::NONE
-            });
+            return Int::Unknown(Facts { wide, ..Facts::NONE });
         }
         let bound = |b: Option<i128>| b.and_then(|b| i64::try_from(b).ok());
-        Int::Unknown(Facts {
-            div: div.max(1),
-            min: bound(range.lo),
-            max: bound(range.hi),
-            wide,
-        })
+        Int::Unknown(Facts { div: div.max(1), min: bound(range.lo), max: bound(range.hi), wide })
     }
 
     /// The sum.
@@ -218,12 +190,7 @@ impl Int {
             (Some(a), Some(b)) => Ok(a.add(&b, sign)?.into()),
             _ => {
                 let range = self.range().add(other.range().mul(Range::point(sign)));
-                Ok(Int::unknown(
-                    self,
-                    other,
-                    gcd(self.facts().div, other.facts().div),
-                    range,
-                ))
+                Ok(Int::unknown(self, other, gcd(self.facts().div, other.facts().div), range))
             }
         }
     }
@@ -242,12 +209,7 @@ impl Int {
             (Some(a), Some(b)) => Ok(a.mul(&b)?.into()),
             _ => {
                 let div = self.facts().div.checked_mul(other.facts().div).unwrap_or(1);
-                Ok(Int::unknown(
-                    self,
-                    other,
-                    div,
-                    self.range().mul(other.range()),
-                ))
+                Ok(Int::unknown(self, other, div, self.range().mul(other.range())))
             }
         }
     }
@@ -302,12 +264,7 @@ impl Int {
                 let (min, max) = (bound(facts.min), bound(facts.max));
                 let (min, max) = if *by < 0 { (max, min) } else { (min, max) };
                 let div = gcd(facts.div.checked_div(*by)?, 0);
-                Some(Int::Unknown(Facts {
-                    div,
-                    min,
-                    max,
-                    ..*facts
-                }))
+                Some(Int::Unknown(Facts { div, min, max, ..*facts }))
             }
             _ if self.is_assumed() || other.is_assumed() => None,
             _ => self.poly()?.exact_div(&other.poly()?).map(Int::from),
@@ -317,15 +274,8 @@ impl Int {
     /// Applies a function that is no polynomial.
     pub fn apply(&self, function: Function, other: &Int) -> Result<Int> {
         if let (Some(a), Some(b)) = (self.as_static(), other.as_static()) {
-            let cause = if b == 0 {
-                Cause::DivisionByZero
-            } else {
-                Cause::Overflow
-            };
-            return function
-                .apply(a, b)
-                .map(Int::Static)
-                .ok_or_else(|| cause.of("arithmetic"));
+            let cause = if b == 0 { Cause::DivisionByZero } else { Cause::Overflow };
+            return function.apply(a, b).map(Int::Static).ok_or_else(|| cause.of("arithmetic"));
         }
         match function {
             Function::Min | Function::Max => self.select(function, other),
@@ -338,20 +288,11 @@ impl Int {
             Some(order) => order != Ordering::Greater,
             None if self.poly().is_none() || other.poly().is_none() => {
                 let range = self.range().apply(function, other.range());
-                return Ok(Int::unknown(
-                    self,
-                    other,
-                    gcd(self.facts().div, other.facts().div),
-                    range,
-                ));
+                return Ok(Int::unknown(self, other, gcd(self.facts().div, other.facts().div), range));
             }
             None => return self.reduced(function, other),
         };
-        Ok(if smaller_is_self == (function == Function::Min) {
-            self.clone()
-        } else {
-            other.clone()
-        })
+        Ok(if smaller_is_self == (function == Function::Min) { self.clone() } else { other.clone() })
     }
 
     fn divide(&self, function: Function, other: &Int) -> Result<Int> {
@@ -362,26 +303,15 @@ impl Int {
             return Ok(Int::ZERO);
         }
         if let Some(quotient) = self.exact_div(other) {
-            return Ok(if function == Function::Mod {
-                Int::ZERO
-            } else {
-                quotient
-            });
+            return Ok(if function == Function::Mod { Int::ZERO } else { quotient });
         }
         let (Some(a), Some(_)) = (self.poly(), other.poly()) else {
-            return Ok(Int::unknown(
-                self,
-                other,
-                1,
-                self.range().apply(function, other.range()),
-            ));
+            return Ok(Int::unknown(self, other, 1, self.range().apply(function, other.range())));
         };
         if self.is_assumed() || other.is_assumed() {
             return Ok(Int::opaque(function, self, other));
         }
-        if self.known_cmp(&Int::ZERO).is_some_and(Ordering::is_ge)
-            && self.known_cmp(other) == Some(Ordering::Less)
-        {
+        if self.known_cmp(&Int::ZERO).is_some_and(Ordering::is_ge) && self.known_cmp(other) == Some(Ordering::Less) {
             match function {
                 Function::Mod => return Ok(self.clone()),
                 Function::FloorDiv => return Ok(Int::ZERO),
@@ -397,11 +327,7 @@ impl Int {
             return rest.reduced(function, other);
         }
         let rest = rest.apply(function, other)?;
-        if function == Function::Mod {
-            Ok(rest)
-        } else {
-            Int::from(quotient).add(&rest)
-        }
+        if function == Function::Mod { Ok(rest) } else { Int::from(quotient).add(&rest) }
     }
 
     /// The function as an atom, with the common divisor of its arguments taken out.
@@ -427,10 +353,7 @@ impl Int {
     pub(crate) fn swizzled(&self, swizzle: Swizzle) -> Int {
         match self {
             Int::Static(value) => Int::Static(swizzle.apply(*value)),
-            Int::Unknown(facts) => Int::Unknown(Facts {
-                wide: facts.wide,
-                ..Facts::NONE
-            }),
+            Int::Unknown(facts) => Int::Unknown(Facts { wide: facts.wide, ..Facts::NONE }),
             Int::Symbolic(_) if swizzle.is_identity() => self.clone(),
             Int::Symbolic(_) => Poly::atom(Atom::Swizzled(swizzle, Arc::new(self.clone()))).into(),
         }
@@ -455,11 +378,7 @@ impl Int {
 
     /// How the two values compare, if that is known.
     pub fn known_cmp(&self, other: &Int) -> Option<Ordering> {
-        let range = match (
-            self.is_anonymous() || other.is_anonymous(),
-            self.poly(),
-            other.poly(),
-        ) {
+        let range = match (self.is_anonymous() || other.is_anonymous(), self.poly(), other.poly()) {
             (false, Some(a), Some(b)) => a.add(&b, -1).ok()?.range(),
             _ => self.range().add(other.range().mul(Range::point(-1))),
         };
@@ -487,8 +406,7 @@ impl Int {
         if other.is(0) || other.exact_div(self).is_some() {
             return Some(true);
         }
-        let (Some(by), Some(poly), false) = (self.as_static(), other.poly(), other.is_assumed())
-        else {
+        let (Some(by), Some(poly), false) = (self.as_static(), other.poly(), other.is_assumed()) else {
             return None;
         };
         let rest = poly.split(by).1.as_constant()?;

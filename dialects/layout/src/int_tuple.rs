@@ -14,17 +14,12 @@ impl From<i64> for IntTuple {
 impl IntTuple {
     /// The product of all leaves; 1 for an empty tuple.
     pub fn product(&self) -> Result<Int> {
-        self.leaves()
-            .into_iter()
-            .try_fold(Int::ONE, |product, leaf| product.mul(leaf))
+        self.leaves().into_iter().try_fold(Int::ONE, |product, leaf| product.mul(leaf))
     }
 
     /// The product of every top-level mode.
     pub fn product_each(&self) -> Result<IntTuple> {
-        self.modes()
-            .iter()
-            .map(|mode| mode.product().map(Tuple::Leaf))
-            .collect()
+        self.modes().iter().map(|mode| mode.product().map(Tuple::Leaf)).collect()
     }
 
     /// The sum, mode by mode; the shorter tuple is filled up with zeros.
@@ -37,12 +32,7 @@ impl IntTuple {
         self.sum(other, "tuple_sub", &|a, b| a.sub(b))
     }
 
-    fn sum(
-        &self,
-        other: &IntTuple,
-        op: &'static str,
-        f: &dyn Fn(&Int, &Int) -> Result<Int>,
-    ) -> Result<IntTuple> {
+    fn sum(&self, other: &IntTuple, op: &'static str, f: &dyn Fn(&Int, &Int) -> Result<Int>) -> Result<IntTuple> {
         match (self, other) {
             (Tuple::Leaf(a), Tuple::Leaf(b)) => f(a, b).map(Tuple::Leaf).map_err(|e| e.of(op)),
             (Tuple::Leaf(zero), any) | (any, Tuple::Leaf(zero)) if zero.is(0) => Ok(any.clone()),
@@ -60,11 +50,7 @@ impl IntTuple {
     }
 
     fn unlike(&self, other: &IntTuple, op: &'static str) -> Error {
-        Cause::Structure {
-            left: self.to_string(),
-            right: other.to_string(),
-        }
-        .of(op)
+        Cause::Structure { left: self.to_string(), right: other.to_string() }.of(op)
     }
 
     /// How many tiles of `other` cover this shape. A tuple tiles mode by mode. An integer tiles the
@@ -83,31 +69,17 @@ impl IntTuple {
                 (Some(false), Some(false)) => Some(false),
                 _ => None,
             };
-            let cause = Cause::Incommensurable {
-                left: a.clone(),
-                right: b.clone(),
-            };
-            cause
-                .unless(fits, &[a, b])
-                .map_err(|cause| cause.of("shape_div"))?;
+            let cause = Cause::Incommensurable { left: a.clone(), right: b.clone() };
+            cause.unless(fits, &[a, b]).map_err(|cause| cause.of("shape_div"))?;
             a.size_ceil_div(b)
         })
     }
 
-    fn divide(
-        &self,
-        other: &IntTuple,
-        op: &'static str,
-        f: &dyn Fn(&Int, &Int) -> Result<Int>,
-    ) -> Result<IntTuple> {
+    fn divide(&self, other: &IntTuple, op: &'static str, f: &dyn Fn(&Int, &Int) -> Result<Int>) -> Result<IntTuple> {
         match (self, other) {
             (Tuple::Node(a), Tuple::Node(b)) => {
                 if b.len() > a.len() {
-                    return Err(Cause::Rank {
-                        expected: format!("at least {}", b.len()),
-                        found: a.len(),
-                    }
-                    .of(op));
+                    return Err(Cause::Rank { expected: format!("at least {}", b.len()), found: a.len() }.of(op));
                 }
                 let modes = a.iter().enumerate().map(|(i, a)| match b.get(i) {
                     Some(b) => a.divide(b, op, f).map_err(|e| e.within(i)),
@@ -137,19 +109,12 @@ impl IntTuple {
                 let modes = self.modes();
                 if tiles.len() > modes.len() {
                     let expected = format!("at least {}", tiles.len());
-                    return Err(Cause::Rank {
-                        expected,
-                        found: modes.len(),
-                    }
-                    .of("ceil_div"));
+                    return Err(Cause::Rank { expected, found: modes.len() }.of("ceil_div"));
                 }
-                let divided = modes
-                    .iter()
-                    .enumerate()
-                    .map(|(i, mode)| match tiles.get(i) {
-                        Some(tile) => mode.ceil_div_tile(tile).map_err(|e| e.within(i)),
-                        None => Ok(mode.clone()),
-                    });
+                let divided = modes.iter().enumerate().map(|(i, mode)| match tiles.get(i) {
+                    Some(tile) => mode.ceil_div_tile(tile).map_err(|e| e.within(i)),
+                    None => Ok(mode.clone()),
+                });
                 divided.collect()
             }
         }
@@ -182,21 +147,11 @@ impl IntTuple {
         self.each(other, "equal", &|a, b| a.known_eq(b))
     }
 
-    fn each(
-        &self,
-        other: &IntTuple,
-        op: &'static str,
-        f: &dyn Fn(&Int, &Int) -> Option<bool>,
-    ) -> Result<Option<bool>> {
+    fn each(&self, other: &IntTuple, op: &'static str, f: &dyn Fn(&Int, &Int) -> Option<bool>) -> Result<Option<bool>> {
         if !self.congruent(other) {
             return Err(self.unlike(other, op));
         }
-        Ok(all_known(
-            self.leaves()
-                .into_iter()
-                .zip(other.leaves())
-                .map(|(a, b)| f(a, b)),
-        ))
+        Ok(all_known(self.leaves().into_iter().zip(other.leaves()).map(|(a, b)| f(a, b))))
     }
 
     /// Neighbouring sizes multiplied where that loses nothing: a static size and an anonymous one
@@ -207,9 +162,7 @@ impl IntTuple {
             match merged.last_mut() {
                 Some(last) if last.is(1) => *last = leaf.clone(),
                 Some(_) if leaf.is(1) => {}
-                Some(last) if last.is_anonymous() == leaf.is_anonymous() => {
-                    *last = last.mul(leaf)?
-                }
+                Some(last) if last.is_anonymous() == leaf.is_anonymous() => *last = last.mul(leaf)?,
                 _ => merged.push(leaf.clone()),
             }
         }

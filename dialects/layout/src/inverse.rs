@@ -21,9 +21,7 @@ impl Layout {
     /// # Ok::<(), cute_layout::Error>(())
     /// ```
     pub fn right_inverse(&self) -> Result<Layout> {
-        self.coalesce()?
-            .invert(&|steps| right(steps))
-            .map_err(|e| e.of("right_inverse"))
+        self.coalesce()?.invert(&|steps| right(steps)).map_err(|e| e.of("right_inverse"))
     }
 
     /// The left inverse `L` with `L(self(i)) == i`, where no mode ends beyond the stride of the next
@@ -36,9 +34,7 @@ impl Layout {
     /// # Ok::<(), cute_layout::Error>(())
     /// ```
     pub fn left_inverse(&self) -> Result<Layout> {
-        self.coalesce()?
-            .invert(&|steps| left(steps))
-            .map_err(|e| e.of("left_inverse"))
+        self.coalesce()?.invert(&|steps| left(steps)).map_err(|e| e.of("left_inverse"))
     }
 
     /// Inverts every coordinate of the codomain on its own.
@@ -47,10 +43,7 @@ impl Layout {
         let mut steps = Vec::new();
         for leaf in self.flat() {
             let next = domain.mul(&leaf.size)?;
-            steps.push(Step {
-                leaf,
-                domain: std::mem::replace(&mut domain, next),
-            });
+            steps.push(Step { leaf, domain: std::mem::replace(&mut domain, next) });
         }
         invert_in(&steps, &self.coprofile()?, &Path::default(), rule)
     }
@@ -63,26 +56,11 @@ fn invert_in(
     rule: &dyn Fn(Vec<Step>) -> Result<Vec<Mode>>,
 ) -> Result<Layout> {
     let Tuple::Node(profiles) = profile else {
-        let own = steps
-            .iter()
-            .filter(|s| s.leaf.stride.basis == basis.0 && !s.leaf.size.is(1));
-        let inverse = rule(
-            own.map(|s| Step {
-                leaf: s.leaf.clone(),
-                domain: s.domain.clone(),
-            })
-            .collect(),
-        )?;
-        return if inverse.is_empty() {
-            Ok(Layout::unit())
-        } else {
-            Layout::from_flat(inverse).coalesce()
-        };
+        let own = steps.iter().filter(|s| s.leaf.stride.basis == basis.0 && !s.leaf.size.is(1));
+        let inverse = rule(own.map(|s| Step { leaf: s.leaf.clone(), domain: s.domain.clone() }).collect())?;
+        return if inverse.is_empty() { Ok(Layout::unit()) } else { Layout::from_flat(inverse).coalesce() };
     };
-    let parts = profiles
-        .iter()
-        .enumerate()
-        .map(|(i, p)| invert_in(steps, p, &basis.child(i), rule));
+    let parts = profiles.iter().enumerate().map(|(i, p)| invert_in(steps, p, &basis.child(i), rule));
     Ok(Layout::from_modes(parts.collect::<Result<Vec<_>>>()?))
 }
 
@@ -90,16 +68,10 @@ fn invert_in(
 fn right(mut steps: Vec<Step>) -> Result<Vec<Mode>> {
     let mut reached = Int::ONE;
     let mut inverse = Vec::new();
-    while let Some(i) = steps
-        .iter()
-        .position(|s| s.leaf.stride.scale.known_eq(&reached) == Some(true))
-    {
+    while let Some(i) = steps.iter().position(|s| s.leaf.stride.scale.known_eq(&reached) == Some(true)) {
         let Step { leaf, domain } = steps.remove(i);
         reached = leaf.stride.scale.mul(&leaf.size)?;
-        inverse.push(Mode {
-            size: leaf.size,
-            stride: domain.into(),
-        });
+        inverse.push(Mode { size: leaf.size, stride: domain.into() });
     }
     Ok(inverse)
 }
@@ -114,38 +86,20 @@ fn left(steps: Vec<Step>) -> Result<Vec<Mode>> {
     let mut below: Option<(Int, Int)> = None;
     for leaf in sorted {
         let stride = &leaf.stride.scale;
-        let whole = Cause::Indivisible {
-            value: stride.clone(),
-            by: covered.clone(),
-        };
-        whole
-            .unless(covered.divides(stride), &[&covered, stride])
-            .map_err(|cause| cause.at(OP, &leaf.at))?;
+        let whole = Cause::Indivisible { value: stride.clone(), by: covered.clone() };
+        whole.unless(covered.divides(stride), &[&covered, stride]).map_err(|cause| cause.at(OP, &leaf.at))?;
         let gap = stride.floor_div(&covered)?;
         if gap.is(0) {
-            return Err(Cause::Overlap {
-                stride: stride.clone(),
-                reached: covered,
-            }
-            .at(OP, &leaf.at));
+            return Err(Cause::Overlap { stride: stride.clone(), reached: covered }.at(OP, &leaf.at));
         }
         covered = stride.clone();
         let domain = below.map_or(Int::ZERO, |(domain, _)| domain);
-        inverse.push(Mode {
-            size: gap,
-            stride: domain.into(),
-        });
-        let step = live
-            .iter()
-            .find(|s| s.leaf.at == leaf.at)
-            .map_or(Int::ZERO, |s| s.domain.clone());
+        inverse.push(Mode { size: gap, stride: domain.into() });
+        let step = live.iter().find(|s| s.leaf.at == leaf.at).map_or(Int::ZERO, |s| s.domain.clone());
         below = Some((step, leaf.size));
     }
     if let Some((domain, size)) = below {
-        inverse.push(Mode {
-            size,
-            stride: domain.into(),
-        });
+        inverse.push(Mode { size, stride: domain.into() });
     }
     Ok(inverse)
 }

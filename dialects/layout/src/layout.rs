@@ -36,10 +36,7 @@ pub(crate) struct Flat {
 
 impl Flat {
     pub(crate) fn mode(&self) -> Mode {
-        Mode {
-            size: self.size.clone(),
-            stride: self.stride.clone(),
-        }
+        Mode { size: self.size.clone(), stride: self.stride.clone() }
     }
 }
 
@@ -53,20 +50,14 @@ impl Layout {
 
     /// The layout of one mode.
     pub fn leaf(size: impl Into<Int>, stride: impl Into<Stride>) -> Result<Layout> {
-        let layout = Layout(Tuple::Leaf(Mode {
-            size: size.into(),
-            stride: stride.into(),
-        }));
+        let layout = Layout(Tuple::Leaf(Mode { size: size.into(), stride: stride.into() }));
         layout.check_sizes()?;
         Ok(layout)
     }
 
     fn check_sizes(&self) -> Result<()> {
         self.0.try_map(|mode| match mode.size.as_static() {
-            Some(size) if size < 1 => Err(Cause::Size {
-                size: mode.size.clone(),
-            }
-            .of("layout")),
+            Some(size) if size < 1 => Err(Cause::Size { size: mode.size.clone() }.of("layout")),
             _ => Ok(()),
         })?;
         Ok(())
@@ -74,10 +65,7 @@ impl Layout {
 
     /// `1:0`, the layout that any layout can be padded with.
     pub fn unit() -> Layout {
-        Layout(Tuple::Leaf(Mode {
-            size: Int::ONE,
-            stride: Stride::zero(),
-        }))
+        Layout(Tuple::Leaf(Mode { size: Int::ONE, stride: Stride::zero() }))
     }
 
     /// The modes side by side as one layout; a single one is wrapped too.
@@ -121,39 +109,20 @@ impl Layout {
 
     /// The mode at a place.
     pub fn get(&self, path: &[usize]) -> Result<Layout> {
-        let missing = || Cause::NoMode {
-            index: path.last().copied().unwrap_or(0),
-            of: self.to_string(),
-        };
-        self.0
-            .get(path)
-            .cloned()
-            .map(Layout)
-            .ok_or_else(|| missing().at("get", &Path(path.to_vec())))
+        let missing = || Cause::NoMode { index: path.last().copied().unwrap_or(0), of: self.to_string() };
+        self.0.get(path).cloned().map(Layout).ok_or_else(|| missing().at("get", &Path(path.to_vec())))
     }
 
     /// The listed modes side by side.
     pub fn select(&self, modes: &[usize]) -> Result<Layout> {
-        let missing = || Cause::NoMode {
-            index: modes.iter().max().copied().unwrap_or(0),
-            of: self.to_string(),
-        };
-        self.0
-            .select(modes)
-            .map(Layout)
-            .ok_or_else(|| missing().of("select"))
+        let missing = || Cause::NoMode { index: modes.iter().max().copied().unwrap_or(0), of: self.to_string() };
+        self.0.select(modes).map(Layout).ok_or_else(|| missing().of("select"))
     }
 
     /// The modes `begin..end` wrapped into one.
     pub fn group_modes(&self, begin: usize, end: usize) -> Result<Layout> {
-        let missing = || Cause::NoMode {
-            index: begin.max(end),
-            of: self.to_string(),
-        };
-        self.0
-            .group(begin, end)
-            .map(Layout)
-            .ok_or_else(|| missing().of("group_modes"))
+        let missing = || Cause::NoMode { index: begin.max(end), of: self.to_string() };
+        self.0.group(begin, end).map(Layout).ok_or_else(|| missing().of("group_modes"))
     }
 
     /// The leaves as one tuple.
@@ -183,11 +152,7 @@ impl Layout {
         let mut reach = self.coprofile()?.map(|_| Int::ONE);
         for mode in self.0.leaves() {
             let steps = mode.size.sub(&Int::ONE)?;
-            accumulate(
-                &mut reach,
-                &mode.stride.basis,
-                &steps.mul(&mode.stride.scale.abs()?)?,
-            )?;
+            accumulate(&mut reach, &mode.stride.basis, &steps.mul(&mode.stride.scale.abs()?)?)?;
         }
         Ok(reach)
     }
@@ -204,34 +169,21 @@ impl Layout {
 
     /// Whether every size and stride is a number.
     pub fn is_static(&self) -> bool {
-        self.0
-            .leaves()
-            .iter()
-            .all(|m| m.size.as_static().is_some() && m.stride.scale.as_static().is_some())
+        self.0.leaves().iter().all(|m| m.size.as_static().is_some() && m.stride.scale.as_static().is_some())
     }
 
     /// The layout with `f` applied to every size and every stride.
     pub fn map_ints(&self, f: &mut dyn FnMut(&Int) -> Int) -> Layout {
         Layout(self.0.map(|mode| {
             let size = f(&mode.size);
-            Mode {
-                size,
-                stride: Stride {
-                    scale: f(&mode.stride.scale),
-                    basis: mode.stride.basis.clone(),
-                },
-            }
+            Mode { size, stride: Stride { scale: f(&mode.stride.scale), basis: mode.stride.basis.clone() } }
         }))
     }
 
     pub(crate) fn flat(&self) -> Vec<Flat> {
         let mut flat = Vec::new();
         self.0.visit(&Path::default(), &mut |at, mode| {
-            flat.push(Flat {
-                at: at.clone(),
-                size: mode.size.clone(),
-                stride: mode.stride.clone(),
-            });
+            flat.push(Flat { at: at.clone(), size: mode.size.clone(), stride: mode.stride.clone() });
         });
         flat
     }
@@ -242,34 +194,20 @@ const MAX_RANK: usize = 1 << 12;
 
 fn check_rank(rank: usize) -> Result<()> {
     let size = i64::try_from(rank).unwrap_or(i64::MAX);
-    let cause = Cause::TooLarge {
-        size,
-        limit: MAX_RANK as i64,
-    };
-    if rank > MAX_RANK {
-        Err(cause.of("padding"))
-    } else {
-        Ok(())
-    }
+    let cause = Cause::TooLarge { size, limit: MAX_RANK as i64 };
+    if rank > MAX_RANK { Err(cause.of("padding")) } else { Ok(()) }
 }
 
 /// Joins shape and stride leaf by leaf.
 fn pair(shape: &IntTuple, stride: &Tuple<Stride>) -> Result<Tuple<Mode>> {
     match (shape, stride) {
-        (Tuple::Leaf(size), Tuple::Leaf(stride)) => Ok(Tuple::Leaf(Mode {
-            size: size.clone(),
-            stride: stride.clone(),
-        })),
+        (Tuple::Leaf(size), Tuple::Leaf(stride)) => {
+            Ok(Tuple::Leaf(Mode { size: size.clone(), stride: stride.clone() }))
+        }
         (Tuple::Node(sizes), Tuple::Node(strides)) if sizes.len() == strides.len() => {
             let pairs = sizes.iter().zip(strides).enumerate();
-            pairs
-                .map(|(i, (size, stride))| pair(size, stride).map_err(|e| e.within(i)))
-                .collect()
+            pairs.map(|(i, (size, stride))| pair(size, stride).map_err(|e| e.within(i))).collect()
         }
-        _ => Err(Cause::Incongruent {
-            shape: shape.to_string(),
-            stride: stride.to_string(),
-        }
-        .of("layout")),
+        _ => Err(Cause::Incongruent { shape: shape.to_string(), stride: stride.to_string() }.of("layout")),
     }
 }

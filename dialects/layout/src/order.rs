@@ -15,11 +15,7 @@ impl Layout {
             match shape {
                 Tuple::Leaf(_) => Ok(Layout::compact_from(shape, next)?.0),
                 Tuple::Node(modes) => {
-                    let mut built = modes
-                        .iter()
-                        .rev()
-                        .map(|mode| build(mode, next))
-                        .collect::<Result<Vec<_>>>()?;
+                    let mut built = modes.iter().rev().map(|mode| build(mode, next)).collect::<Result<Vec<_>>>()?;
                     built.reverse();
                     Ok(Tuple::Node(built))
                 }
@@ -50,16 +46,11 @@ impl Layout {
     /// ```
     pub fn ordered(shape: &IntTuple, order: &IntTuple) -> Result<Layout> {
         if !order.weakly_congruent(shape) {
-            let cause = Cause::Structure {
-                left: shape.to_string(),
-                right: order.to_string(),
-            };
+            let cause = Cause::Structure { left: shape.to_string(), right: order.to_string() };
             return Err(cause.of("make_ordered_layout"));
         }
         let mut places = Vec::new();
-        order.visit(&Path::default(), &mut |at, rank| {
-            places.push((rank.as_static().unwrap_or(i64::MAX), at.clone()))
-        });
+        order.visit(&Path::default(), &mut |at, rank| places.push((rank.as_static().unwrap_or(i64::MAX), at.clone())));
         places.sort_by_key(|(rank, _)| *rank);
         let mut next = Int::ONE;
         let mut parts = Vec::new();
@@ -77,13 +68,7 @@ impl Layout {
     /// The compact layout of the same shape whose strides are ordered like the ones here. Strides of
     /// 0 stay.
     pub fn like(&self) -> Result<Layout> {
-        let sizes = self.0.map(|mode| {
-            if mode.stride.is_zero() {
-                Int::ONE
-            } else {
-                mode.size.clone()
-            }
-        });
+        let sizes = self.0.map(|mode| if mode.stride.is_zero() { Int::ONE } else { mode.size.clone() });
         let order = self.0.try_map(|mode| mode.stride.scale.abs())?;
         let compact = Layout::ordered(&sizes, &order).map_err(|e| e.of("make_layout_like"))?;
         self.with_strides_of(&compact)
@@ -98,30 +83,15 @@ impl Layout {
         let Some((first, rest)) = modes.split_first() else {
             return Ok(self.clone());
         };
-        if self.0.as_leaf().is_some()
-            || shape.leaves().iter().any(|size| size.as_static().is_none())
-        {
+        if self.0.as_leaf().is_some() || shape.leaves().iter().any(|size| size.as_static().is_none()) {
             return self.with_strides_of(&Layout::col_major(&shape)?);
         }
         let mut next = Int::ONE;
-        let sizes = first.0.map(|mode| {
-            if mode.stride.is_zero() {
-                Int::ONE
-            } else {
-                mode.size.clone()
-            }
-        });
+        let sizes = first.0.map(|mode| if mode.stride.is_zero() { Int::ONE } else { mode.size.clone() });
         let first = first.with_strides_of(&Layout::compact_from(&sizes, &mut next)?)?;
         let rest = Layout::from_modes(rest.iter().cloned()).like()?;
-        let rest = rest.0.try_map(|mode| {
-            Ok(Mode {
-                size: mode.size.clone(),
-                stride: mode.stride.scaled(&next)?,
-            })
-        })?;
-        Ok(Layout::from_modes(
-            std::iter::once(first).chain(Layout(rest).modes()),
-        ))
+        let rest = rest.0.try_map(|mode| Ok(Mode { size: mode.size.clone(), stride: mode.stride.scaled(&next)? }))?;
+        Ok(Layout::from_modes(std::iter::once(first).chain(Layout(rest).modes())))
     }
 
     /// The sizes here with the strides there, except where a stride here is 0.
@@ -130,15 +100,8 @@ impl Layout {
         let mut next = strides.into_iter();
         let tree = self.0.map(|mode| {
             let stride = next.next().map_or_else(Stride::zero, |m| m.stride.clone());
-            let stride = if mode.stride.is_zero() {
-                Stride::zero()
-            } else {
-                stride
-            };
-            Mode {
-                size: mode.size.clone(),
-                stride,
-            }
+            let stride = if mode.stride.is_zero() { Stride::zero() } else { stride };
+            Mode { size: mode.size.clone(), stride }
         });
         Ok(Layout(tree))
     }
@@ -156,13 +119,7 @@ impl Layout {
         let mut places = places.into_iter();
         Layout(shape.map(|size| {
             let basis = places.next().unwrap_or_default();
-            Mode {
-                size: size.clone(),
-                stride: Stride {
-                    scale: Int::ONE,
-                    basis,
-                },
-            }
+            Mode { size: size.clone(), stride: Stride { scale: Int::ONE, basis } }
         }))
     }
 }

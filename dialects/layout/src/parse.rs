@@ -15,8 +15,7 @@ use std::collections::HashMap;
 use std::str::FromStr;
 
 use crate::{
-    Cause, ComposedLayout, Facts, Function, Inner, Int, IntTuple, Layout, Result, Slot, Stride,
-    Swizzle, Symbol,
+    Cause, ComposedLayout, Facts, Function, Inner, Int, IntTuple, Layout, Result, Slot, Stride, Swizzle, Symbol,
 };
 use crate::{Coord, Tile, Tuple};
 
@@ -40,19 +39,10 @@ pub struct Symbols(HashMap<String, Symbol>);
 impl Symbols {
     /// Reads a text.
     pub fn parse<T: Notation>(&mut self, text: &str) -> Result<T> {
-        let mut parser = Parser {
-            text,
-            at: 0,
-            depth: 0,
-            symbols: self,
-        };
+        let mut parser = Parser { text, at: 0, depth: 0, symbols: self };
         let value = T::read(&mut parser)?;
         parser.skip_space();
-        if parser.at == text.len() {
-            Ok(value)
-        } else {
-            parser.fail("the end")
-        }
+        if parser.at == text.len() { Ok(value) } else { parser.fail("the end") }
     }
 }
 
@@ -72,11 +62,7 @@ pub struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn fail<T>(&self, expected: impl Into<String>) -> Result<T> {
-        Err(Cause::Syntax {
-            offset: self.at,
-            expected: expected.into(),
-        }
-        .of("parse"))
+        Err(Cause::Syntax { offset: self.at, expected: expected.into() }.of("parse"))
     }
 
     fn rest(&self) -> &'a str {
@@ -102,11 +88,7 @@ impl<'a> Parser<'a> {
     }
 
     fn expect(&mut self, token: &str) -> Result<()> {
-        if self.accept(token) {
-            Ok(())
-        } else {
-            self.fail(format!("'{token}'"))
-        }
+        if self.accept(token) { Ok(()) } else { self.fail(format!("'{token}'")) }
     }
 
     /// The longest prefix of characters that satisfy `f`.
@@ -144,10 +126,7 @@ impl<'a> Parser<'a> {
         let traced = self.rest().starts_with('%');
         self.at += usize::from(traced);
         self.take(|c| c.is_ascii_alphanumeric() || c == '_');
-        let name = self
-            .text
-            .get(start..self.at)
-            .filter(|name| Symbol::is_name(name));
+        let name = self.text.get(start..self.at).filter(|name| Symbol::is_name(name));
         if name.is_none() {
             self.at = start;
         }
@@ -194,10 +173,7 @@ impl<'a> Parser<'a> {
         let symbol = match (self.symbols.0.get(name), facts) {
             (Some(known), None) => known.clone(),
             (Some(known), Some(facts)) if Symbol::new(name, facts)? != *known => {
-                return self.fail(format!(
-                    "the facts that ?{name} was given first, {{{}}}",
-                    known.facts()
-                ));
+                return self.fail(format!("the facts that ?{name} was given first, {{{}}}", known.facts()));
             }
             _ => Symbol::new(name, facts.unwrap_or(Facts::NONE))?,
         };
@@ -206,11 +182,7 @@ impl<'a> Parser<'a> {
     }
 
     fn expression(&mut self) -> Result<Int> {
-        let mut sum = if self.peek() == Some('-') {
-            Int::ZERO
-        } else {
-            self.product()?
-        };
+        let mut sum = if self.peek() == Some('-') { Int::ZERO } else { self.product()? };
         loop {
             if self.accept("+") {
                 sum = sum.add(&self.product()?)?;
@@ -232,9 +204,7 @@ impl<'a> Parser<'a> {
                 match product.exact_div(&by) {
                     Some(quotient) => product = quotient,
                     None => {
-                        return self.fail(format!(
-                            "a known divisor of {product}; use floor_div or ceil_div"
-                        ));
+                        return self.fail(format!("a known divisor of {product}; use floor_div or ceil_div"));
                     }
                 }
             } else {
@@ -278,14 +248,8 @@ impl<'a> Parser<'a> {
 
     fn function(&mut self) -> Option<Function> {
         use Function::{CeilDiv, FloorDiv, Max, Min, Mod};
-        let called = |f: &Function| {
-            self.rest()
-                .strip_prefix(&f.to_string())
-                .is_some_and(|rest| rest.starts_with('('))
-        };
-        let function = [FloorDiv, CeilDiv, Mod, Min, Max]
-            .into_iter()
-            .find(called)?;
+        let called = |f: &Function| self.rest().strip_prefix(&f.to_string()).is_some_and(|rest| rest.starts_with('('));
+        let function = [FloorDiv, CeilDiv, Mod, Min, Max].into_iter().find(called)?;
         self.at += function.to_string().len();
         Some(function)
     }
@@ -349,11 +313,7 @@ impl Notation for Stride {
 
 impl Notation for Slot {
     fn read(p: &mut Parser<'_>) -> Result<Slot> {
-        if p.accept("_") {
-            Ok(Slot::All)
-        } else {
-            Int::read(p).map(Slot::At)
-        }
+        if p.accept("_") { Ok(Slot::All) } else { Int::read(p).map(Slot::At) }
     }
 }
 
@@ -394,11 +354,7 @@ impl Notation for ComposedLayout {
         p.expect("o")?;
         let offset = p.tuple::<Int>()?;
         p.expect("o")?;
-        Ok(ComposedLayout {
-            inner,
-            offset,
-            outer: Layout::read(p)?,
-        })
+        Ok(ComposedLayout { inner, offset, outer: Layout::read(p)? })
     }
 }
 
@@ -436,14 +392,4 @@ macro_rules! from_str {
     )*};
 }
 
-from_str!(
-    Int,
-    IntTuple,
-    Stride,
-    Tuple<Stride>,
-    Coord,
-    Layout,
-    Swizzle,
-    ComposedLayout,
-    Tile
-);
+from_str!(Int, IntTuple, Stride, Tuple<Stride>, Coord, Layout, Swizzle, ComposedLayout, Tile);

@@ -24,12 +24,7 @@ impl Layout {
     /// ```
     pub fn local_tile(&self, tile: &Tile, coord: &Coord) -> Result<Piece> {
         let divided = self.zipped_divide(tile)?;
-        self.piece(
-            &divided,
-            Tuple::Leaf(Slot::All),
-            coord.clone(),
-            "local_tile",
-        )
+        self.piece(&divided, Tuple::Leaf(Slot::All), coord.clone(), "local_tile")
     }
 
     /// The elements of thread `index` when threads are laid out as `threads` and repeated over the
@@ -47,12 +42,7 @@ impl Layout {
         let shape = threads.shape().product_each()?;
         let divided = self.zipped_divide(&Tile::from(shape))?;
         let coord = threads.flat_coord(index)?;
-        self.piece(
-            &divided,
-            coord.into(),
-            Tuple::Leaf(Slot::All),
-            "local_partition",
-        )
+        self.piece(&divided, coord.into(), Tuple::Leaf(Slot::All), "local_partition")
     }
 
     /// A piece of a zipped division: coordinates of tile and rest, padded with `_`.
@@ -65,11 +55,7 @@ impl Layout {
             coord => Tuple::Node(coord.modes().to_vec()).append(mode.rank(), &open),
         };
         let [inside, outside] = modes.as_slice() else {
-            return Err(Cause::Rank {
-                expected: "2 (tile and rest)".into(),
-                found: modes.len(),
-            }
-            .of(op));
+            return Err(Cause::Rank { expected: "2 (tile and rest)".into(), found: modes.len() }.of(op));
         };
         let wrap = |layout: &Layout| Layout(Tuple::Node(layout.0.modes().to_vec()));
         let divided = Layout::from_modes([wrap(inside), wrap(outside)]);
@@ -135,18 +121,10 @@ impl ThreadValue {
     pub fn new(threads: &Layout, values: &Layout) -> Result<ThreadValue> {
         const OP: &str = "make_layout_tv";
         let raked = threads.raked_product(values).map_err(|e| e.of(OP))?;
-        let shape = Tuple::Node(vec![
-            Tuple::Leaf(threads.size()?),
-            Tuple::Leaf(values.size()?),
-        ]);
+        let shape = Tuple::Node(vec![Tuple::Leaf(threads.size()?), Tuple::Leaf(values.size()?)]);
         let inverse = raked.right_inverse().map_err(|e| e.of(OP))?;
-        let layout = inverse
-            .compose(&Layout::col_major(&shape)?)
-            .map_err(|e| e.of(OP))?;
-        Ok(ThreadValue {
-            tiler: raked.shape().product_each()?,
-            layout,
-        })
+        let layout = inverse.compose(&Layout::col_major(&shape)?).map_err(|e| e.of(OP))?;
+        Ok(ThreadValue { tiler: raked.shape().product_each()?, layout })
     }
 
     /// The TV layout of an atom that is known by its numbers. Fails unless every element of the tile
@@ -155,11 +133,7 @@ impl ThreadValue {
         let (size, reach) = (tiler.product()?, layout.cosize()?);
         match size.known_eq(&reach) {
             Some(true) => Ok(ThreadValue { tiler, layout }),
-            _ => Err(Cause::Structure {
-                left: tiler.to_string(),
-                right: layout.to_string(),
-            }
-            .of("TV layout")),
+            _ => Err(Cause::Structure { left: tiler.to_string(), right: layout.to_string() }.of("TV layout")),
         }
     }
 
@@ -174,11 +148,7 @@ impl ThreadValue {
 pub fn project(tile: &Tile, coord: &Coord, modes: &[usize]) -> Result<(Tile, Coord)> {
     let missing = || {
         let index = modes.iter().max().copied().unwrap_or(0);
-        Cause::NoMode {
-            index,
-            of: tile.to_string(),
-        }
-        .at("project", &Path::default())
+        Cause::NoMode { index, of: tile.to_string() }.at("project", &Path::default())
     };
     let tile_part = tile.select(modes).ok_or_else(missing)?;
     Ok((tile_part, coord.select(modes).ok_or_else(missing)?))

@@ -37,9 +37,7 @@ impl Ord for Atom {
                 let first = f.cmp(g).then_with(|| a.0.structural_cmp(&b.0));
                 first.then_with(|| a.1.structural_cmp(&b.1))
             }
-            (Atom::Swizzled(s, a), Atom::Swizzled(t, b)) => {
-                s.cmp(t).then_with(|| a.structural_cmp(b))
-            }
+            (Atom::Swizzled(s, a), Atom::Swizzled(t, b)) => s.cmp(t).then_with(|| a.structural_cmp(b)),
             _ => self.kind().cmp(&other.kind()),
         }
     }
@@ -71,21 +69,13 @@ impl Function {
     pub fn apply(self, a: i64, b: i64) -> Option<i64> {
         let floor = |a: i64, b: i64| {
             let q = a.checked_div(b)?;
-            Some(if a % b != 0 && (a < 0) != (b < 0) {
-                q - 1
-            } else {
-                q
-            })
+            Some(if a % b != 0 && (a < 0) != (b < 0) { q - 1 } else { q })
         };
         match self {
             Function::FloorDiv => floor(a, b),
-            Function::CeilDiv => floor(a, b).and_then(|q| {
-                if q.checked_mul(b)? == a {
-                    Some(q)
-                } else {
-                    q.checked_add(1)
-                }
-            }),
+            Function::CeilDiv => {
+                floor(a, b).and_then(|q| if q.checked_mul(b)? == a { Some(q) } else { q.checked_add(1) })
+            }
             Function::Mod => floor(a, b).and_then(|q| a.checked_sub(q.checked_mul(b)?)),
             Function::Min => Some(a.min(b)),
             Function::Max => Some(a.max(b)),
@@ -146,13 +136,7 @@ impl Poly {
     }
 
     fn accumulate(&mut self, atoms: Vec<Atom>, coefficient: i64) -> Result<()> {
-        let sum = self
-            .0
-            .get(&atoms)
-            .copied()
-            .unwrap_or(0)
-            .checked_add(coefficient)
-            .ok_or_else(overflow)?;
+        let sum = self.0.get(&atoms).copied().unwrap_or(0).checked_add(coefficient).ok_or_else(overflow)?;
         if sum == 0 {
             self.0.remove(&atoms);
         } else {
@@ -175,12 +159,7 @@ impl Poly {
 
     /// Every coefficient divided by a divisor of all of them.
     pub(crate) fn shrink(&self, by: i64) -> Poly {
-        Poly(
-            self.0
-                .iter()
-                .filter_map(|(atoms, c)| Some((atoms.clone(), c.checked_div(by)?)))
-                .collect(),
-        )
+        Poly(self.0.iter().filter_map(|(atoms, c)| Some((atoms.clone(), c.checked_div(by)?))).collect())
     }
 
     /// `(q, r)` with `self = by * q + r`, where `q` takes every multiple of `by` in the coefficients.
@@ -192,11 +171,7 @@ impl Poly {
             } else {
                 c.checked_div(by).unwrap_or(0)
             };
-            let q = if atoms.is_empty() || q.wrapping_mul(by) == c {
-                q
-            } else {
-                0
-            };
+            let q = if atoms.is_empty() || q.wrapping_mul(by) == c { q } else { 0 };
             quotient = quotient.with(atoms.clone(), q);
             rest = rest.with(atoms.clone(), c.wrapping_sub(q.wrapping_mul(by)));
         }
@@ -236,21 +211,13 @@ impl Poly {
     }
 
     pub(crate) fn range(&self) -> Range {
-        let term = |(atoms, &c): (&Vec<Atom>, &i64)| {
-            atoms
-                .iter()
-                .map(Atom::range)
-                .fold(Range::point(c), Range::mul)
-        };
+        let term = |(atoms, &c): (&Vec<Atom>, &i64)| atoms.iter().map(Atom::range).fold(Range::point(c), Range::mul);
         self.0.iter().map(term).fold(Range::point(0), Range::add)
     }
 
     /// What holds of every symbol in it: 64 bits if one has them, nothing known if one is assumed.
     pub(crate) fn fold_symbols<T>(&self, start: T, f: &dyn Fn(T, &Symbol) -> T) -> T {
-        self.0
-            .keys()
-            .flatten()
-            .fold(start, |acc, atom| atom.fold_symbols(acc, f))
+        self.0.keys().flatten().fold(start, |acc, atom| atom.fold_symbols(acc, f))
     }
 
     pub(crate) fn eval(&self, env: &dyn Fn(&Symbol) -> Option<i64>) -> Result<i64> {
@@ -297,23 +264,11 @@ impl Atom {
     fn eval(&self, env: &dyn Fn(&Symbol) -> Option<i64>) -> Result<i64> {
         match self {
             Atom::Unit(symbol) => {
-                let missing = || {
-                    Cause::Dynamic {
-                        value: Int::from(symbol.clone()),
-                    }
-                    .of("evaluation")
-                };
+                let missing = || Cause::Dynamic { value: Int::from(symbol.clone()) }.of("evaluation");
                 let value = env(symbol).ok_or_else(missing)?;
                 let div = symbol.facts().div;
-                let broken = Cause::Indivisible {
-                    value: value.into(),
-                    by: div.into(),
-                };
-                if value % div == 0 {
-                    Ok(value / div)
-                } else {
-                    Err(broken.of("evaluation"))
-                }
+                let broken = Cause::Indivisible { value: value.into(), by: div.into() };
+                if value % div == 0 { Ok(value / div) } else { Err(broken.of("evaluation")) }
             }
             Atom::Apply(function, args) => {
                 let value = function.apply(args.0.eval(env)?, args.1.eval(env)?);

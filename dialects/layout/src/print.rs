@@ -3,8 +3,7 @@
 use std::fmt::{self, Display};
 
 use crate::{
-    ComposedLayout, Expr, Facts, Function, Inner, Int, InverseMap, Layout, Slot, Stride, Swizzle,
-    Symbol, Tile, Tuple,
+    ComposedLayout, Expr, Facts, Function, Inner, Int, InverseMap, Layout, Slot, Stride, Swizzle, Symbol, Tile, Tuple,
 };
 
 /// Text under construction.
@@ -24,13 +23,7 @@ impl Printer {
         self.out.push_str(&text.to_string());
     }
 
-    fn list<T>(
-        &mut self,
-        ends: [&str; 2],
-        separator: &str,
-        items: &[T],
-        mut show: impl FnMut(&mut Printer, &T),
-    ) {
+    fn list<T>(&mut self, ends: [&str; 2], separator: &str, items: &[T], mut show: impl FnMut(&mut Printer, &T)) {
         self.put(ends[0]);
         for (i, item) in items.iter().enumerate() {
             if i > 0 {
@@ -73,9 +66,7 @@ impl Printer {
                 }
             }
             Expr::Product(factors) => match factors.as_slice() {
-                [Expr::Number(-1), rest @ ..] => {
-                    self.list(["-", ""], "*", rest, Printer::expression)
-                }
+                [Expr::Number(-1), rest @ ..] => self.list(["-", ""], "*", rest, Printer::expression),
                 _ => self.list(["", ""], "*", factors, Printer::expression),
             },
             Expr::Quotient(value, by) => {
@@ -88,12 +79,7 @@ impl Printer {
             }
             Expr::Swizzled(swizzle, value) => {
                 self.put(swizzle);
-                self.list(
-                    ["(", ")"],
-                    ",",
-                    std::slice::from_ref(&**value),
-                    Printer::expression,
-                );
+                self.list(["(", ")"], ",", std::slice::from_ref(&**value), Printer::expression);
             }
         }
     }
@@ -157,10 +143,7 @@ impl Show for Int {
 impl Show for Stride {
     fn show(&self, p: &mut Printer) {
         self.scale.show(p);
-        self.basis
-            .iter()
-            .rev()
-            .for_each(|index| p.put(format_args!("@{index}")));
+        self.basis.iter().rev().for_each(|index| p.put(format_args!("@{index}")));
     }
 }
 
@@ -249,16 +232,7 @@ macro_rules! display {
     )*};
 }
 
-display!(
-    Int,
-    Stride,
-    Slot,
-    Layout,
-    Inner,
-    ComposedLayout,
-    InverseMap,
-    Tile
-);
+display!(Int, Stride, Slot, Layout, Inner, ComposedLayout, InverseMap, Tile);
 
 impl<T: Show> Display for Tuple<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -25,9 +25,7 @@ impl Layout {
             }
             None => self.complement_own(),
         };
-        let copies = gaps
-            .and_then(|gaps| gaps.compose(tiler))
-            .map_err(|e| e.of("logical_product"))?;
+        let copies = gaps.and_then(|gaps| gaps.compose(tiler)).map_err(|e| e.of("logical_product"))?;
         Ok(Layout::from_modes([self.clone(), copies]))
     }
 
@@ -38,13 +36,10 @@ impl Layout {
             Tile::Layout(layout) => self.logical_product(layout),
             Tile::Modes(tiles) => {
                 let modes = self.need_modes(tiles.len(), "logical_product")?;
-                let repeated = modes
-                    .iter()
-                    .enumerate()
-                    .map(|(i, mode)| match tiles.get(i) {
-                        Some(tile) => mode.logical_product_tile(tile).map_err(|e| e.within(i)),
-                        None => Ok(mode.clone()),
-                    });
+                let repeated = modes.iter().enumerate().map(|(i, mode)| match tiles.get(i) {
+                    Some(tile) => mode.logical_product_tile(tile).map_err(|e| e.within(i)),
+                    None => Ok(mode.clone()),
+                });
                 Ok(Layout::from_modes(repeated.collect::<Result<Vec<_>>>()?))
             }
         }
@@ -59,17 +54,13 @@ impl Layout {
     /// The product as `((block, ...), repetition, ...)`.
     pub fn tiled_product(&self, tile: &Tile) -> Result<Layout> {
         let (block, copies) = self.product_parts(tile, "tiled_product")?;
-        Ok(Layout::from_modes(
-            std::iter::once(block).chain(copies.modes()),
-        ))
+        Ok(Layout::from_modes(std::iter::once(block).chain(copies.modes())))
     }
 
     /// The product as `(block, ..., repetition, ...)`.
     pub fn flat_product(&self, tile: &Tile) -> Result<Layout> {
         let (block, copies) = self.product_parts(tile, "flat_product")?;
-        Ok(Layout::from_modes(
-            block.modes().into_iter().chain(copies.modes()),
-        ))
+        Ok(Layout::from_modes(block.modes().into_iter().chain(copies.modes())))
     }
 
     fn product_parts(&self, tile: &Tile, op: &'static str) -> Result<(Layout, Layout)> {
@@ -81,16 +72,8 @@ impl Layout {
     pub fn blocked_product(&self, tiler: &Layout) -> Result<Layout> {
         let rank = self.rank().max(tiler.rank());
         let (block, copies) = self.paired_parts(tiler)?;
-        let (block, copies) = (
-            block.append_to_rank(rank)?.modes(),
-            copies.append_to_rank(rank)?.modes(),
-        );
-        Ok(Layout::from_modes(
-            block
-                .into_iter()
-                .zip(copies)
-                .map(|(b, c)| Layout::from_modes([b, c])),
-        ))
+        let (block, copies) = (block.append_to_rank(rank)?.modes(), copies.append_to_rank(rank)?.modes());
+        Ok(Layout::from_modes(block.into_iter().zip(copies).map(|(b, c)| Layout::from_modes([b, c]))))
     }
 
     /// The product with every mode of the tiler in front of the same mode of the block: blocks are
@@ -128,9 +111,7 @@ impl Layout {
         const OP: &str = "tile_to_shape";
         let block = self.append_to_rank(shape.rank())?;
         let target = shape.product_each()?;
-        let counts = target
-            .ceil_div(&block.shape().product_each()?)
-            .map_err(|e| e.of(OP))?;
+        let counts = target.ceil_div(&block.shape().product_each()?).map_err(|e| e.of(OP))?;
         let copies = match order {
             Some(order) => Layout::ordered(&counts, order).map_err(|e| e.of(OP))?,
             None => Layout::col_major(&counts)?,
@@ -153,10 +134,7 @@ pub fn domain_distribute(shape: &IntTuple, count: i64) -> Result<Layout> {
     let mut modes = Vec::new();
     for size in shape.leaves() {
         let part = gcd(size.need_static("domain_distribute")?, rest).max(1);
-        modes.push(Mode {
-            size: part.into(),
-            stride: domain.clone().into(),
-        });
+        modes.push(Mode { size: part.into(), stride: domain.clone().into() });
         rest = rest.checked_div(part).unwrap_or(0);
         domain = domain.mul(size)?;
     }

@@ -13,10 +13,7 @@ impl Range {
     pub(crate) const ANY: Range = Range { lo: None, hi: None };
 
     pub(crate) fn new(lo: Option<i64>, hi: Option<i64>) -> Range {
-        Range {
-            lo: lo.map(i128::from),
-            hi: hi.map(i128::from),
-        }
+        Range { lo: lo.map(i128::from), hi: hi.map(i128::from) }
     }
 
     pub(crate) fn point(value: i64) -> Range {
@@ -24,25 +21,16 @@ impl Range {
     }
 
     pub(crate) fn map(self, f: impl Fn(i128) -> i128) -> Range {
-        Range {
-            lo: self.lo.map(&f),
-            hi: self.hi.map(&f),
-        }
+        Range { lo: self.lo.map(&f), hi: self.hi.map(&f) }
     }
 
     pub(crate) fn add(self, other: Range) -> Range {
         let sum = |a: Option<i128>, b: Option<i128>| a?.checked_add(b?);
-        Range {
-            lo: sum(self.lo, other.lo),
-            hi: sum(self.hi, other.hi),
-        }
+        Range { lo: sum(self.lo, other.lo), hi: sum(self.hi, other.hi) }
     }
 
     pub(crate) fn mul(self, other: Range) -> Range {
-        let negated = |r: Range| Range {
-            lo: r.hi.and_then(i128::checked_neg),
-            hi: r.lo.and_then(i128::checked_neg),
-        };
+        let negated = |r: Range| Range { lo: r.hi.and_then(i128::checked_neg), hi: r.lo.and_then(i128::checked_neg) };
         match (self.sign(), other.sign()) {
             (Some(true), Some(true)) => self.mul_positive(other),
             (Some(false), Some(true)) => negated(negated(self).mul_positive(other)),
@@ -64,32 +52,16 @@ impl Range {
     fn mul_positive(self, other: Range) -> Range {
         let product = |a: Option<i128>, b: Option<i128>| a?.checked_mul(b?);
         let zero = self.hi == Some(0) || other.hi == Some(0);
-        let hi = if zero {
-            Some(0)
-        } else {
-            product(self.hi, other.hi)
-        };
-        Range {
-            lo: product(self.lo, other.lo),
-            hi,
-        }
+        let hi = if zero { Some(0) } else { product(self.hi, other.hi) };
+        Range { lo: product(self.lo, other.lo), hi }
     }
 
     fn mul_finite(self, other: Range) -> Range {
         let corners = |a: Range, b: Range| {
-            let pairs = [
-                (a.lo?, b.lo?),
-                (a.lo?, b.hi?),
-                (a.hi?, b.lo?),
-                (a.hi?, b.hi?),
-            ];
-            let products: Option<Vec<i128>> =
-                pairs.iter().map(|(x, y)| x.checked_mul(*y)).collect();
+            let pairs = [(a.lo?, b.lo?), (a.lo?, b.hi?), (a.hi?, b.lo?), (a.hi?, b.hi?)];
+            let products: Option<Vec<i128>> = pairs.iter().map(|(x, y)| x.checked_mul(*y)).collect();
             let products = products?;
-            Some(Range {
-                lo: products.iter().min().copied(),
-                hi: products.iter().max().copied(),
-            })
+            Some(Range { lo: products.iter().min().copied(), hi: products.iter().max().copied() })
         };
         corners(self, other).unwrap_or(Range::ANY)
     }
@@ -105,15 +77,10 @@ impl Range {
                 hi: self.hi.zip(other.hi).map(|(a, b)| a.max(b)),
             },
             Function::Mod => match other.lo {
-                Some(lo) if lo > 0 => Range {
-                    lo: Some(0),
-                    hi: other.hi.map(|hi| hi - 1),
-                },
+                Some(lo) if lo > 0 => Range { lo: Some(0), hi: other.hi.map(|hi| hi - 1) },
                 _ => Range::ANY,
             },
-            Function::FloorDiv | Function::CeilDiv => {
-                self.div(other, function == Function::CeilDiv)
-            }
+            Function::FloorDiv | Function::CeilDiv => self.div(other, function == Function::CeilDiv),
         }
     }
 
@@ -124,15 +91,8 @@ impl Range {
                 self.map(|a| a.div_euclid(b) + i128::from(ceil && a.rem_euclid(b) != 0))
             }
             (Some(lo), _) if lo > 0 && self.lo.is_some_and(|a| a >= 0) => {
-                let least = if ceil && self.lo.is_some_and(|a| a > 0) {
-                    1
-                } else {
-                    0
-                };
-                Range {
-                    lo: Some(least),
-                    hi: self.hi,
-                }
+                let least = if ceil && self.lo.is_some_and(|a| a > 0) { 1 } else { 0 };
+                Range { lo: Some(least), hi: self.hi }
             }
             _ => Range::ANY,
         }

@@ -19,10 +19,7 @@ impl Ratio {
             return Err(Cause::Size { size: bits.into() }.of(OP));
         }
         let common = gcd(new_bits, old_bits).max(1);
-        Ok(Ratio {
-            num: new_bits / common,
-            den: old_bits / common,
-        })
+        Ok(Ratio { num: new_bits / common, den: old_bits / common })
     }
 }
 
@@ -94,17 +91,12 @@ impl Layout {
     /// ```
     pub fn max_alignment(&self) -> Result<i64> {
         let flat = self.coalesce()?.flat();
-        let contiguous = flat
-            .iter()
-            .find(|f| f.stride.scale.is(1))
-            .map(|f| (f.at.clone(), f.size.facts().div));
+        let contiguous = flat.iter().find(|f| f.stride.scale.is(1)).map(|f| (f.at.clone(), f.size.facts().div));
         let Some((at, size)) = contiguous else {
             return Ok(1);
         };
         let others = flat.iter().filter(|f| f.at != at && !f.size.is(1));
-        Ok(others
-            .fold(size, |n, f| gcd(n, f.stride.scale.facts().div))
-            .max(1))
+        Ok(others.fold(size, |n, f| gcd(n, f.stride.scale.facts().div)).max(1))
     }
 }
 
@@ -112,47 +104,25 @@ impl Layout {
 fn wider(mode: &Mode, factor: i64, by: &Int) -> Result<Mode> {
     let Mode { size, stride } = mode;
     let scale = &stride.scale;
-    let whole = Cause::Indivisible {
-        value: scale.clone(),
-        by: by.clone(),
-    };
+    let whole = Cause::Indivisible { value: scale.clone(), by: by.clone() };
     let (size, scale) = match (by.divides(scale), scale.as_static()) {
         (Some(true), _) => (size.clone(), scale.floor_div(by)?),
         _ if size.is(1) => (Int::ONE, Int::ZERO),
         (_, Some(d)) if factor.checked_rem(d) == Some(0) => {
-            let steps = factor
-                .checked_div(d.checked_abs().unwrap_or(1))
-                .unwrap_or(1);
+            let steps = factor.checked_div(d.checked_abs().unwrap_or(1)).unwrap_or(1);
             (size.ceil_div(&Int::from(steps))?, Int::from(d.signum()))
         }
         (known, _) => {
-            whole
-                .unless(known, &[scale])
-                .map_err(|cause| cause.of(OP))?;
+            whole.unless(known, &[scale]).map_err(|cause| cause.of(OP))?;
             (size.clone(), scale.floor_div(by)?)
         }
     };
-    Ok(Mode {
-        size,
-        stride: Stride {
-            scale,
-            basis: stride.basis.clone(),
-        },
-    })
+    Ok(Mode { size, stride: Stride { scale, basis: stride.basis.clone() } })
 }
 
 fn check_factor(factor: i64) -> Result<Int> {
-    let bad = || -> Error {
-        Cause::Size {
-            size: factor.into(),
-        }
-        .of(OP)
-    };
-    if factor < 1 {
-        Err(bad())
-    } else {
-        Ok(factor.into())
-    }
+    let bad = || -> Error { Cause::Size { size: factor.into() }.of(OP) };
+    if factor < 1 { Err(bad()) } else { Ok(factor.into()) }
 }
 
 /// The layout of the longest run that is contiguous in both layouts, as indices.
@@ -177,7 +147,5 @@ pub fn max_common_layout(a: &Layout, b: &Layout) -> Result<Layout> {
 
 /// How many elements in a row both layouts have contiguous at the same indices.
 pub fn max_common_vector(a: &Layout, b: &Layout) -> Result<i64> {
-    max_common_layout(a, b)?
-        .size()?
-        .need_static("max_common_vector")
+    max_common_layout(a, b)?.size()?.need_static("max_common_vector")
 }

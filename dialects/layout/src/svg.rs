@@ -78,25 +78,17 @@ struct Grid {
 impl Picture {
     /// Pictures of elements of this width, coloured by bank.
     pub fn of_elements(element_bits: i64) -> Picture {
-        Picture {
-            title: None,
-            element_bits,
-            color: Color::Bank,
-        }
+        Picture { title: None, element_bits, color: Color::Bank }
     }
 
     /// The picture of a layout.
     pub fn layout(&self, layout: &Layout) -> Result<String> {
-        self.grid(layout, &layout.to_string(), &|index| {
-            layout.eval(&index.into())
-        })
+        self.grid(layout, &layout.to_string(), &|index| layout.eval(&index.into()))
     }
 
     /// The picture of a composed layout.
     pub fn composed(&self, layout: &ComposedLayout) -> Result<String> {
-        self.grid(&layout.outer, &layout.to_string(), &|index| {
-            layout.eval(&index.into())
-        })
+        self.grid(&layout.outer, &layout.to_string(), &|index| layout.eval(&index.into()))
     }
 
     /// The picture of a swizzle: rows are source bits, columns are the chunks that it permutes.
@@ -104,14 +96,8 @@ impl Picture {
         let distance = swizzle.shift().unsigned_abs();
         let row = 1i64.checked_shl(swizzle.base() + distance).unwrap_or(0);
         let shape = [1i64 << swizzle.bits(), 1i64 << distance.min(62)];
-        let modes = [
-            Layout::leaf(shape[0], row)?,
-            Layout::leaf(shape[1], 1i64 << swizzle.base())?,
-        ];
-        self.composed(&ComposedLayout::swizzled(
-            *swizzle,
-            Layout::from_modes(modes),
-        ))
+        let modes = [Layout::leaf(shape[0], row)?, Layout::leaf(shape[1], 1i64 << swizzle.base())?];
+        self.composed(&ComposedLayout::swizzled(*swizzle, Layout::from_modes(modes)))
     }
 
     /// The picture of a TV layout: which thread has which value of the tile.
@@ -124,72 +110,32 @@ impl Picture {
         for i in 0..total {
             let offset = tv.layout.offset_of(i)?;
             let (thread, value) = (i % threads, i / threads);
-            let index = if self.color == Color::Value {
-                value
-            } else {
-                thread
-            };
+            let index = if self.color == Color::Value { value } else { thread };
             let label = format!("T{thread}");
-            let cell = Cell {
-                label,
-                offset: None,
-                index,
-                note: Some(format!("V{value}")),
-            };
+            let cell = Cell { label, offset: None, index, note: Some(format!("V{value}")) };
             let place = (offset.rem_euclid(rows), offset.div_euclid(rows));
-            cells
-                .entry(place)
-                .and_modify(|first| first.label.push('+'))
-                .or_insert(cell);
+            cells.entry(place).and_modify(|first| first.label.push('+')).or_insert(cell);
         }
         let heading = format!("{} on {}", tv.layout, tv.tiler);
-        Ok(self.draw(
-            &Grid {
-                rows,
-                columns,
-                cells,
-            },
-            &heading,
-        ))
+        Ok(self.draw(&Grid { rows, columns, cells }, &heading))
     }
 
-    fn grid(
-        &self,
-        domain: &Layout,
-        heading: &str,
-        eval: &dyn Fn(i64) -> Result<IntTuple>,
-    ) -> Result<String> {
+    fn grid(&self, domain: &Layout, heading: &str, eval: &dyn Fn(i64) -> Result<IntTuple>) -> Result<String> {
         let (rows, columns) = extent(&domain.shape().product_each()?)?;
         let mut cells = BTreeMap::new();
         for i in 0..rows * columns {
             let offset = eval(i)?;
             let number = offset.as_leaf().map(fixed).transpose()?;
-            let cell = Cell {
-                label: offset.to_string(),
-                offset: number,
-                index: number.unwrap_or(i),
-                note: None,
-            };
+            let cell = Cell { label: offset.to_string(), offset: number, index: number.unwrap_or(i), note: None };
             cells.insert((i % rows, i / rows), cell);
         }
-        Ok(self.draw(
-            &Grid {
-                rows,
-                columns,
-                cells,
-            },
-            heading,
-        ))
+        Ok(self.draw(&Grid { rows, columns, cells }, heading))
     }
 
     /// The bank of an element and the word in it.
     fn bank(&self, offset: i64) -> (i64, i128) {
-        let word =
-            (i128::from(offset) * i128::from(self.element_bits)).div_euclid(i128::from(BANK_BITS));
-        (
-            i64::try_from(word.rem_euclid(i128::from(BANKS))).unwrap_or(0),
-            word,
-        )
+        let word = (i128::from(offset) * i128::from(self.element_bits)).div_euclid(i128::from(BANK_BITS));
+        (i64::try_from(word.rem_euclid(i128::from(BANKS))).unwrap_or(0), word)
     }
 
     /// How many different words one bank must deliver for these elements.
@@ -203,16 +149,8 @@ impl Picture {
     }
 
     fn draw(&self, grid: &Grid, heading: &str) -> String {
-        let longest = grid
-            .cells
-            .values()
-            .map(|cell| cell.label.len())
-            .max()
-            .unwrap_or(1);
-        let sheet = Sheet {
-            cell: (longest as i64 * 8 + 10).max(34),
-            margin: 40,
-        };
+        let longest = grid.cells.values().map(|cell| cell.label.len()).max().unwrap_or(1);
+        let sheet = Sheet { cell: (longest as i64 * 8 + 10).max(34), margin: 40 };
         let width = (sheet.x(grid.columns) + 20).max(480);
         let height = sheet.y(grid.rows) + 40;
         let title = self.title.as_deref().unwrap_or(heading);
@@ -223,40 +161,21 @@ impl Picture {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" text-anchor=\"middle\">"
         );
-        let _ = writeln!(
-            svg,
-            "<rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>"
-        );
-        let _ = writeln!(
-            svg,
-            "<text x=\"10\" y=\"18\" font-size=\"14\" text-anchor=\"start\">{}</text>",
-            escaped(title)
-        );
+        let _ = writeln!(svg, "<rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>");
+        let _ =
+            writeln!(svg, "<text x=\"10\" y=\"18\" font-size=\"14\" text-anchor=\"start\">{}</text>", escaped(title));
         for column in 0..grid.columns {
-            sheet.text(
-                &mut svg,
-                (sheet.x(column) + sheet.cell / 2, 34),
-                10,
-                &column.to_string(),
-            );
+            sheet.text(&mut svg, (sheet.x(column) + sheet.cell / 2, 34), 10, &column.to_string());
         }
         for row in 0..grid.rows {
-            sheet.text(
-                &mut svg,
-                (sheet.margin / 2, sheet.y(row) + 20),
-                10,
-                &row.to_string(),
-            );
+            sheet.text(&mut svg, (sheet.margin / 2, sheet.y(row) + 20), 10, &row.to_string());
         }
         for (&(row, column), cell) in &grid.cells {
             self.cell(&mut svg, &sheet, (row, column), cell);
         }
         if let Some(footer) = self.footer(grid) {
             let y = sheet.y(grid.rows) + 20;
-            let _ = writeln!(
-                svg,
-                "<text x=\"10\" y=\"{y}\" font-size=\"11\" text-anchor=\"start\">{footer}</text>"
-            );
+            let _ = writeln!(svg, "<text x=\"10\" y=\"{y}\" font-size=\"11\" text-anchor=\"start\">{footer}</text>");
         }
         svg.push_str("</svg>\n");
         svg
@@ -264,11 +183,7 @@ impl Picture {
 
     fn cell(&self, svg: &mut String, sheet: &Sheet, (row, column): (i64, i64), cell: &Cell) {
         let bank = cell.offset.map(|offset| self.bank(offset).0);
-        let index = if self.color == Color::Bank {
-            bank.unwrap_or(cell.index)
-        } else {
-            cell.index
-        };
+        let index = if self.color == Color::Bank { bank.unwrap_or(cell.index) } else { cell.index };
         let (x, y, width) = (sheet.x(column), sheet.y(row), sheet.cell);
         let fill = hue(index);
         let _ = writeln!(
@@ -283,25 +198,12 @@ impl Picture {
 
     fn footer(&self, grid: &Grid) -> Option<String> {
         let line = |of: &dyn Fn(&(i64, i64)) -> bool| -> Option<Vec<i64>> {
-            grid.cells
-                .iter()
-                .filter(|(at, _)| of(at))
-                .map(|(_, cell)| cell.offset)
-                .collect()
+            grid.cells.iter().filter(|(at, _)| of(at)).map(|(_, cell)| cell.offset).collect()
         };
         let rows: Option<Vec<_>> = (0..grid.rows).map(|r| line(&|at| at.0 == r)).collect();
         let columns: Option<Vec<_>> = (0..grid.columns).map(|c| line(&|at| at.1 == c)).collect();
-        let worst = |lines: Vec<Vec<i64>>| {
-            lines
-                .iter()
-                .map(|line| self.conflict(line))
-                .max()
-                .unwrap_or(0)
-        };
-        let (across, down) = (
-            WARP.min(grid.columns as usize),
-            WARP.min(grid.rows as usize),
-        );
+        let worst = |lines: Vec<Vec<i64>>| lines.iter().map(|line| self.conflict(line)).max().unwrap_or(0);
+        let (across, down) = (WARP.min(grid.columns as usize), WARP.min(grid.rows as usize));
         let (by_row, by_column) = (worst(rows?), worst(columns?));
         Some(format!(
             "{}-bit elements; worst row of {across}: {by_row}-way, worst column of {down}: {by_column}-way bank conflict",
@@ -326,11 +228,7 @@ impl Sheet {
     }
 
     fn text(&self, svg: &mut String, (x, y): (i64, i64), size: i64, text: &str) {
-        let _ = writeln!(
-            svg,
-            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\">{}</text>",
-            escaped(text)
-        );
+        let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\">{}</text>", escaped(text));
     }
 }
 
@@ -338,15 +236,9 @@ impl Sheet {
 fn extent(sizes: &IntTuple) -> Result<(i64, i64)> {
     let mut modes = sizes.leaves().into_iter().map(fixed);
     let first = within_limit(modes.next().unwrap_or(Ok(1))?)?;
-    let rest = modes.try_fold(1i64, |product, size| {
-        within_limit(product.saturating_mul(size?))
-    })?;
+    let rest = modes.try_fold(1i64, |product, size| within_limit(product.saturating_mul(size?)))?;
     // One mode alone is a row.
-    let (rows, columns) = if sizes.rank() == 1 {
-        (1, first)
-    } else {
-        (first, rest)
-    };
+    let (rows, columns) = if sizes.rank() == 1 { (1, first) } else { (first, rest) };
     within_limit(rows.saturating_mul(columns))?;
     Ok((rows, columns))
 }
@@ -359,11 +251,7 @@ fn within_limit(size: i64) -> Result<i64> {
     match size {
         ..1 => Err(Cause::Size { size: size.into() }.of(OP)),
         1..=MAX_CELLS => Ok(size),
-        _ => Err(Cause::TooLarge {
-            size,
-            limit: MAX_CELLS,
-        }
-        .of(OP)),
+        _ => Err(Cause::TooLarge { size, limit: MAX_CELLS }.of(OP)),
     }
 }
 
@@ -378,27 +266,17 @@ fn hue(index: i64) -> String {
         let value = lightness - spread * (k - 3.0).min(9.0 - k).clamp(-1.0, 1.0);
         (value * 255.0).round() as u8
     };
-    format!(
-        "#{:02x}{:02x}{:02x}",
-        channel(0.0),
-        channel(8.0),
-        channel(4.0)
-    )
+    format!("#{:02x}{:02x}{:02x}", channel(0.0), channel(8.0), channel(4.0))
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// A tile shape as it is written on a command line: `16x8` or `(16,8)`.
 pub fn tile_shape(text: &str) -> Result<IntTuple> {
     match text.split_once('x') {
-        Some((rows, columns)) => Ok(Tuple::Node(vec![
-            Tuple::Leaf(rows.parse()?),
-            Tuple::Leaf(columns.parse()?),
-        ])),
+        Some((rows, columns)) => Ok(Tuple::Node(vec![Tuple::Leaf(rows.parse()?), Tuple::Leaf(columns.parse()?)])),
         None => text.parse(),
     }
 }

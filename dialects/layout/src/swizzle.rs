@@ -27,11 +27,7 @@ impl Swizzle {
         match (small(bits), small(base), distance) {
             (Some(b), Some(m), Some(s)) if b <= s && b + m + s <= 62 => {
                 let signed = if shift < 0 { -(s as i32) } else { s as i32 };
-                Ok(Swizzle {
-                    bits: b,
-                    base: m,
-                    shift: signed,
-                })
+                Ok(Swizzle { bits: b, base: m, shift: signed })
             }
             _ => Err(Cause::Swizzle { bits, base, shift }.of("swizzle")),
         }
@@ -74,12 +70,7 @@ impl Swizzle {
     /// Where an offset goes.
     pub fn apply(&self, offset: i64) -> i64 {
         let source = offset & self.source_mask();
-        offset
-            ^ if self.shift >= 0 {
-                source >> self.shift
-            } else {
-                source << self.shift.unsigned_abs()
-            }
+        offset ^ if self.shift >= 0 { source >> self.shift } else { source << self.shift.unsigned_abs() }
     }
 
     /// The swizzle that is this one after `other`: with the same shift the masks XOR, and where the
@@ -109,19 +100,11 @@ impl Swizzle {
     pub(crate) fn upcast(&self, log2: u32) -> Result<Swizzle> {
         let below = log2.saturating_sub(self.base);
         let bits = self.bits.saturating_sub(below);
-        Swizzle::new(
-            bits.into(),
-            self.base.saturating_sub(log2).into(),
-            self.shift.into(),
-        )
+        Swizzle::new(bits.into(), self.base.saturating_sub(log2).into(), self.shift.into())
     }
 
     /// The swizzle on elements `1 << log2` times as small.
     pub(crate) fn downcast(&self, log2: u32) -> Result<Swizzle> {
-        Swizzle::new(
-            self.bits.into(),
-            i64::from(self.base) + i64::from(log2),
-            self.shift.into(),
-        )
+        Swizzle::new(self.bits.into(), i64::from(self.base) + i64::from(log2), self.shift.into())
     }
 }

@@ -19,12 +19,7 @@ pub struct Facts {
 
 impl Facts {
     /// Nothing is known.
-    pub const NONE: Facts = Facts {
-        div: 1,
-        min: None,
-        max: None,
-        wide: false,
-    };
+    pub const NONE: Facts = Facts { div: 1, min: None, max: None, wide: false };
 
     /// It is a multiple of `div`.
     pub const fn div(div: i64) -> Facts {
@@ -33,11 +28,7 @@ impl Facts {
 
     /// The same facts and a range.
     pub const fn in_range(self, min: i64, max: i64) -> Facts {
-        Facts {
-            min: Some(min),
-            max: Some(max),
-            ..self
-        }
+        Facts { min: Some(min), max: Some(max), ..self }
     }
 
     /// Whether neither divisibility nor a bound is known.
@@ -47,12 +38,7 @@ impl Facts {
 
     /// The same facts with bounds moved to the nearest multiples of `div`.
     fn tightened(self) -> Result<Facts> {
-        let bad = || {
-            Cause::Facts {
-                facts: self.to_string(),
-            }
-            .of("symbol")
-        };
+        let bad = || Cause::Facts { facts: self.to_string() }.of("symbol");
         if self.div < 1 {
             return Err(bad());
         }
@@ -85,16 +71,9 @@ impl Symbol {
     /// A symbol; the facts must be able to hold.
     pub fn new(name: &str, facts: Facts) -> Result<Symbol> {
         if !Symbol::is_name(name) {
-            return Err(Cause::Syntax {
-                offset: 0,
-                expected: format!("a name, not {name:?}"),
-            }
-            .of("symbol"));
+            return Err(Cause::Syntax { offset: 0, expected: format!("a name, not {name:?}") }.of("symbol"));
         }
-        Ok(Symbol {
-            name: name.into(),
-            facts: facts.tightened()?,
-        })
+        Ok(Symbol { name: name.into(), facts: facts.tightened()? })
     }
 
     /// What it is called.
@@ -119,8 +98,7 @@ impl Symbol {
         let plain = body.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let starts = body.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         let traced = body.len() < name.len() && !body.is_empty();
-        let reserved =
-            ["o", "_", "S", "mod", "min", "max", "floor_div", "ceil_div"].contains(&name);
+        let reserved = ["o", "_", "S", "mod", "min", "max", "floor_div", "ceil_div"].contains(&name);
         plain && (starts || traced) && !reserved
     }
 }

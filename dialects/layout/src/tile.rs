@@ -32,10 +32,7 @@ impl From<IntTuple> for Tile {
     fn from(shape: IntTuple) -> Tile {
         match shape {
             Tuple::Leaf(size) => {
-                let mode = crate::Mode {
-                    size,
-                    stride: 1.into(),
-                };
+                let mode = crate::Mode { size, stride: 1.into() };
                 Tile::Layout(Layout(Tuple::Leaf(mode)))
             }
             Tuple::Node(modes) => Tile::Modes(modes.into_iter().map(Tile::from).collect()),
@@ -54,17 +51,12 @@ impl Tile {
 
     /// The tile at a place, if there is one.
     pub fn get(&self, path: &[usize]) -> Option<&Tile> {
-        path.iter()
-            .try_fold(self, |tile, &index| tile.modes().get(index))
+        path.iter().try_fold(self, |tile, &index| tile.modes().get(index))
     }
 
     /// The listed tiles, `None` if one is not there.
     pub fn select(&self, modes: &[usize]) -> Option<Tile> {
-        modes
-            .iter()
-            .map(|&i| self.modes().get(i).cloned())
-            .collect::<Option<_>>()
-            .map(Tile::Modes)
+        modes.iter().map(|&i| self.modes().get(i).cloned()).collect::<Option<_>>().map(Tile::Modes)
     }
 
     /// The tiles without nesting.
@@ -90,11 +82,7 @@ impl Tile {
         match self {
             Tile::All => None,
             Tile::Layout(layout) => Some(layout.shape()),
-            Tile::Modes(tiles) => tiles
-                .iter()
-                .map(Tile::shape)
-                .collect::<Option<Vec<_>>>()
-                .map(Tuple::Node),
+            Tile::Modes(tiles) => tiles.iter().map(Tile::shape).collect::<Option<Vec<_>>>().map(Tuple::Node),
         }
     }
 }

@@ -45,8 +45,7 @@ impl<T> Tuple<T> {
 
     /// The tree at a place, if there is one.
     pub fn get(&self, path: &[usize]) -> Option<&Tuple<T>> {
-        path.iter()
-            .try_fold(self, |tree, &index| tree.modes().get(index))
+        path.iter().try_fold(self, |tree, &index| tree.modes().get(index))
     }
 
     /// The leaves, left to right.
@@ -81,26 +80,16 @@ impl<T> Tuple<T> {
     }
 
     /// The tree with every leaf replaced by the tree that `f` makes of it and its place.
-    pub fn try_expand<U>(
-        &self,
-        mut f: impl FnMut(&Path, &T) -> Result<Tuple<U>>,
-    ) -> Result<Tuple<U>> {
+    pub fn try_expand<U>(&self, mut f: impl FnMut(&Path, &T) -> Result<Tuple<U>>) -> Result<Tuple<U>> {
         self.expand_dyn(&Path::default(), &mut f)
     }
 
-    fn expand_dyn<U>(
-        &self,
-        at: &Path,
-        f: &mut dyn FnMut(&Path, &T) -> Result<Tuple<U>>,
-    ) -> Result<Tuple<U>> {
+    fn expand_dyn<U>(&self, at: &Path, f: &mut dyn FnMut(&Path, &T) -> Result<Tuple<U>>) -> Result<Tuple<U>> {
         match self {
             Tuple::Leaf(leaf) => f(at, leaf),
             Tuple::Node(modes) => {
                 let modes = modes.iter().enumerate();
-                modes
-                    .map(|(i, m)| m.expand_dyn(&at.child(i), f))
-                    .collect::<Result<_>>()
-                    .map(Tuple::Node)
+                modes.map(|(i, m)| m.expand_dyn(&at.child(i), f)).collect::<Result<_>>().map(Tuple::Node)
             }
         }
     }
@@ -114,9 +103,7 @@ impl<T> Tuple<T> {
     pub fn congruent<U>(&self, other: &Tuple<U>) -> bool {
         match (self, other) {
             (Tuple::Leaf(_), Tuple::Leaf(_)) => true,
-            (Tuple::Node(a), Tuple::Node(b)) => {
-                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.congruent(b))
-            }
+            (Tuple::Node(a), Tuple::Node(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.congruent(b)),
             _ => false,
         }
     }
@@ -150,23 +137,13 @@ impl<T: Clone> Tuple<T> {
     pub fn flatten(&self) -> Tuple<T> {
         match self {
             Tuple::Leaf(_) => self.clone(),
-            Tuple::Node(_) => Tuple::Node(
-                self.leaves()
-                    .into_iter()
-                    .cloned()
-                    .map(Tuple::Leaf)
-                    .collect(),
-            ),
+            Tuple::Node(_) => Tuple::Node(self.leaves().into_iter().cloned().map(Tuple::Leaf).collect()),
         }
     }
 
     /// The listed top-level modes as a tuple, `None` if one is not there. A mode may be listed twice.
     pub fn select(&self, modes: &[usize]) -> Option<Tuple<T>> {
-        modes
-            .iter()
-            .map(|&i| self.modes().get(i).cloned())
-            .collect::<Option<_>>()
-            .map(Tuple::Node)
+        modes.iter().map(|&i| self.modes().get(i).cloned()).collect::<Option<_>>().map(Tuple::Node)
     }
 
     /// The modes `begin..end` wrapped into one, `None` if the range is not within the modes.

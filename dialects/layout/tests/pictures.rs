@@ -6,19 +6,10 @@ use cute_layout::{ComposedLayout, Layout, Result, Swizzle, ThreadValue};
 /// Every tag that opens closes, and what is written in it is escaped.
 fn assert_well_formed(svg: &str) {
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
-    assert_eq!(
-        svg.matches("<text ").count(),
-        svg.matches("</text>").count()
-    );
+    assert_eq!(svg.matches("<text ").count(), svg.matches("</text>").count());
     let tags = svg.matches(['<']).count();
     let known = ["<svg ", "</svg>", "<text ", "</text>", "<rect "];
-    assert_eq!(
-        tags,
-        known
-            .iter()
-            .map(|tag| svg.matches(tag).count())
-            .sum::<usize>()
-    );
+    assert_eq!(tags, known.iter().map(|tag| svg.matches(tag).count()).sum::<usize>());
 }
 
 #[test]
@@ -49,15 +40,8 @@ fn swizzles_show_where_chunks_go() -> Result<()> {
 
 #[test]
 fn thread_value_layouts_show_owners() -> Result<()> {
-    let tv = ThreadValue::of_atom(
-        tile_shape("16x8")?,
-        "((4,8),(2,2)):((32,1),(16,8))".parse()?,
-    )?;
-    let picture = Picture {
-        color: Color::Value,
-        title: Some("C & D of m16n8k16".into()),
-        ..Picture::default()
-    };
+    let tv = ThreadValue::of_atom(tile_shape("16x8")?, "((4,8),(2,2)):((32,1),(16,8))".parse()?)?;
+    let picture = Picture { color: Color::Value, title: Some("C & D of m16n8k16".into()), ..Picture::default() };
     let svg = picture.thread_value(&tv)?;
     assert_well_formed(&svg);
     assert!(svg.contains("C &amp; D of m16n8k16"));
@@ -78,19 +62,11 @@ fn coordinates_have_no_bank() -> Result<()> {
 fn what_cannot_be_drawn_is_refused() {
     let refusal = |text: &str| {
         let layout = text.parse::<Layout>();
-        layout
-            .and_then(|layout| Picture::default().layout(&layout))
-            .expect_err("a refusal")
-            .to_string()
+        layout.and_then(|layout| Picture::default().layout(&layout)).expect_err("a refusal").to_string()
     };
     assert_eq!(refusal("(4,?n):(1,4)"), "picture: ?n is not static");
-    assert_eq!(
-        refusal("(1024,1024):(1,1024)"),
-        "picture: 1048576 exceeds the limit of 16384"
-    );
-    let tv = ThreadValue {
-        tiler: tile_shape("0x8").expect("a shape"),
-        layout: "(4,2):(1,4)".parse().expect("a layout"),
-    };
+    assert_eq!(refusal("(1024,1024):(1,1024)"), "picture: 1048576 exceeds the limit of 16384");
+    let tv =
+        ThreadValue { tiler: tile_shape("0x8").expect("a shape"), layout: "(4,2):(1,4)".parse().expect("a layout") };
     assert!(Picture::default().thread_value(&tv).is_err());
 }

@@ -47,17 +47,10 @@ fn main() -> Result<()> {
         ColorBy::Index => Color::Index,
         ColorBy::Value => Color::Value,
     };
-    let picture = Picture {
-        title: arguments.title.clone(),
-        element_bits: arguments.bits,
-        color,
-    };
-    let svg =
-        draw(&picture, &arguments).with_context(|| format!("cannot draw {}", arguments.what))?;
+    let picture = Picture { title: arguments.title.clone(), element_bits: arguments.bits, color };
+    let svg = draw(&picture, &arguments).with_context(|| format!("cannot draw {}", arguments.what))?;
     match &arguments.output {
-        Some(path) => {
-            std::fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))
-        }
+        Some(path) => std::fs::write(path, svg).with_context(|| format!("cannot write {}", path.display())),
         None => {
             print!("{svg}");
             Ok(())
@@ -68,10 +61,7 @@ fn main() -> Result<()> {
 fn draw(picture: &Picture, arguments: &Arguments) -> Result<String> {
     let what = arguments.what.trim();
     if let Some(tile) = &arguments.tv {
-        let tv = ThreadValue {
-            tiler: tile_shape(tile)?,
-            layout: what.parse::<Layout>()?,
-        };
+        let tv = ThreadValue { tiler: tile_shape(tile)?, layout: what.parse::<Layout>()? };
         return Ok(picture.thread_value(&tv)?);
     }
     Ok(if what.contains('o') {

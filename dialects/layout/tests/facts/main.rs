@@ -10,16 +10,11 @@ fn failures(traced: bool) -> Vec<String> {
     let broken = all.iter().filter_map(|fact| {
         let outcome = fact.check(traced);
         let told = |problem: &str| {
-            Some(format!(
-                "{} {} {}\n  expected {}\n  {problem}",
-                fact.op, fact.attr, fact.operands, fact.result
-            ))
+            Some(format!("{} {} {}\n  expected {}\n  {problem}", fact.op, fact.attr, fact.operands, fact.result))
         };
         match (outcome, fact.exception()) {
             (Err(found), None) => told(&format!("found    {found}")),
-            (Ok(()), Some(reason)) => {
-                told(&format!("holds, though listed as an exception: {reason}"))
-            }
+            (Ok(()), Some(reason)) => told(&format!("holds, though listed as an exception: {reason}")),
             _ => None,
         }
     });
@@ -29,33 +24,20 @@ fn failures(traced: bool) -> Vec<String> {
 #[test]
 fn every_fact_holds() {
     let failures = failures(false);
-    assert!(
-        failures.is_empty(),
-        "{} facts fail:\n{}",
-        failures.len(),
-        failures.join("\n")
-    );
+    assert!(failures.is_empty(), "{} facts fail:\n{}", failures.len(), failures.join("\n"));
 }
 
 #[test]
 fn every_fact_holds_with_traced_symbols() {
     let failures = failures(true);
-    assert!(
-        failures.is_empty(),
-        "{} facts fail:\n{}",
-        failures.len(),
-        failures.join("\n")
-    );
+    assert!(failures.is_empty(), "{} facts fail:\n{}", failures.len(), failures.join("\n"));
 }
 
 #[test]
 fn exceptions_are_facts() {
     let all = facts();
     for (op, operands, reason) in EXCEPTIONS {
-        assert!(
-            all.iter().any(|f| f.op == *op && f.operands == *operands),
-            "no fact {op} {operands} ({reason})"
-        );
+        assert!(all.iter().any(|f| f.op == *op && f.operands == *operands), "no fact {op} {operands} ({reason})");
     }
 }
 
@@ -72,21 +54,9 @@ fn a_wrong_result_is_noticed() {
         };
         fact.result.insert(digit, '7');
         altered += 1;
-        let constructor = [
-            "make_coord",
-            "make_int_tuple",
-            "make_shape",
-            "make_stride",
-            "make_tile",
-        ];
+        let constructor = ["make_coord", "make_int_tuple", "make_shape", "make_stride", "make_tile"];
         if !constructor.contains(&fact.op.as_str()) {
-            assert!(
-                fact.check(false).is_err(),
-                "{} {} -> {}",
-                fact.op,
-                fact.operands,
-                fact.result
-            );
+            assert!(fact.check(false).is_err(), "{} {} -> {}", fact.op, fact.operands, fact.result);
         }
     }
     assert!(altered > 800, "{altered}");

@@ -1,8 +1,8 @@
 //! The operations that facts are about, by their names in the open CuTe IR.
 
 use cute_layout::{
-    Cause, ComposedLayout, Coord, Error, Inner, IntTuple, Layout, Path, Result, Slot, Stride, Tile,
-    Tuple, crd2idx, idx2crd, increment_coord,
+    Cause, ComposedLayout, Coord, Error, Inner, IntTuple, Layout, Path, Result, Slot, Stride, Tile, Tuple, crd2idx,
+    idx2crd, increment_coord,
 };
 
 use super::value::{Operand, Value};
@@ -11,21 +11,12 @@ type Typed = (String, Value);
 
 fn refuse<T>(op: &str) -> Result<T> {
     let expected = format!("operands that {op} takes");
-    Err(Error {
-        op: "facts",
-        at: Path::default(),
-        cause: Box::new(Cause::Syntax {
-            offset: 0,
-            expected,
-        }),
-    })
+    Err(Error { op: "facts", at: Path::default(), cause: Box::new(Cause::Syntax { offset: 0, expected }) })
 }
 
 /// The numbers in an attribute such as `<[0, 1]>` or `<32, 16>`.
 fn numbers(attr: &str) -> Vec<usize> {
-    attr.split(|c: char| !c.is_ascii_digit())
-        .filter_map(|n| n.parse().ok())
-        .collect()
+    attr.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect()
 }
 
 /// Applies an operation. Its result type may depend on the operands' types; the constructors
@@ -34,15 +25,13 @@ pub fn apply(op: &str, attr: &str, inputs: &[Operand], wanted: Option<&Value>) -
     let values: Vec<Value> = inputs.iter().filter_map(|i| i.value.clone()).collect();
     let kind = inputs.first().map(|i| i.kind.clone()).unwrap_or_default();
     match op {
-        "make_coord" | "make_int_tuple" | "make_shape" | "make_stride" | "make_tile" => {
-            construct(op, inputs, wanted)
-        }
+        "make_coord" | "make_int_tuple" | "make_shape" | "make_stride" | "make_tile" => construct(op, inputs, wanted),
         "to_shape" | "to_stride" | "to_coord" | "to_int_tuple" => convert(op, &values),
         "get" | "select" | "flatten" | "group_modes" | "size" | "cosize" => {
             structure(op, &numbers(attr), &kind, &values)
         }
-        "tuple_add" | "tuple_sub" | "shape_div" | "ceil_div" | "tuple_product"
-        | "tuple_product_each" | "elem_less" | "equal" => arithmetic(op, kind, &values),
+        "tuple_add" | "tuple_sub" | "shape_div" | "ceil_div" | "tuple_product" | "tuple_product_each" | "elem_less"
+        | "equal" => arithmetic(op, kind, &values),
         "layout_eval" | "crd2idx" | "idx2crd" | "increment_coord" => index(op, &values),
         _ => algebra(op, attr, &values),
     }
@@ -62,9 +51,7 @@ fn convert(op: &str, values: &[Value]) -> Result<Typed> {
     let kind = op["to_".len()..].to_string();
     let ints = match values {
         [Value::Ints(t)] => t.clone(),
-        [Value::Stride(t)] if t.leaves().iter().all(|s| s.basis.is_empty()) => {
-            t.map(|s| s.scale.clone())
-        }
+        [Value::Stride(t)] if t.leaves().iter().all(|s| s.basis.is_empty()) => t.map(|s| s.scale.clone()),
         [Value::Coord(t)] => t.try_map(|slot| match slot {
             Slot::At(i) => Ok(i.clone()),
             Slot::All => refuse(op),
@@ -121,11 +108,12 @@ fn pick<T: Clone>(op: &str, tuple: &Tuple<T>, at: &[usize]) -> Result<Tuple<T>> 
 fn arithmetic(op: &str, kind: String, values: &[Value]) -> Result<Typed> {
     let ints = |v: &Value| match v {
         Value::Ints(t) => Ok(t.clone()),
-        Value::Coord(_) | Value::Stride(_) => convert("to_int_tuple", std::slice::from_ref(v))
-            .and_then(|(_, v)| match v {
+        Value::Coord(_) | Value::Stride(_) => {
+            convert("to_int_tuple", std::slice::from_ref(v)).and_then(|(_, v)| match v {
                 Value::Ints(t) => Ok(t),
                 _ => refuse(op),
-            }),
+            })
+        }
         _ => refuse(op),
     };
     let logic = |known: Option<bool>| Ok(("i1".to_string(), Value::Bool(known)));
@@ -133,9 +121,7 @@ fn arithmetic(op: &str, kind: String, values: &[Value]) -> Result<Typed> {
         ("equal", [Value::Layout(a), Value::Layout(b)]) => logic(a.shape().equal(&b.shape())?),
         ("equal", [a, b]) => logic(ints(a)?.equal(&ints(b)?)?),
         ("elem_less", [a, b]) => logic(ints(a)?.elem_less(&ints(b)?)?),
-        ("ceil_div", [Value::Ints(a), Value::Tile(t)]) => {
-            Ok((kind, Value::Ints(a.ceil_div_tile(t)?)))
-        }
+        ("ceil_div", [Value::Ints(a), Value::Tile(t)]) => Ok((kind, Value::Ints(a.ceil_div_tile(t)?))),
         ("ceil_div", [Value::Ints(a), Value::Ints(b)]) => Ok((kind, Value::Ints(a.ceil_div(b)?))),
         ("shape_div", [Value::Ints(a), Value::Ints(b)]) => Ok((kind, Value::Ints(a.shape_div(b)?))),
         ("tuple_add", [Value::Ints(a), Value::Ints(b)]) => Ok((kind, Value::Ints(a.add(b)?))),
@@ -156,29 +142,20 @@ fn index(op: &str, values: &[Value]) -> Result<Typed> {
     match (op, values) {
         ("layout_eval", [Value::Coord(c), Value::Layout(l)]) => tuple(l.eval(c)?),
         ("layout_eval", [Value::Coord(c), Value::Composed(l)]) => tuple(l.eval(c)?),
-        ("crd2idx", [Value::Coord(c), Value::Ints(shape)]) => {
-            tuple(Tuple::Leaf(crd2idx(c, shape)?))
-        }
+        ("crd2idx", [Value::Coord(c), Value::Ints(shape)]) => tuple(Tuple::Leaf(crd2idx(c, shape)?)),
         ("idx2crd", [Value::Ints(i), Value::Ints(shape)]) => coord(idx2crd(i, shape)?),
-        ("increment_coord", [Value::Coord(c), Value::Ints(shape)]) => {
-            coord(increment_coord(&fixed(c)?, shape)?)
-        }
+        ("increment_coord", [Value::Coord(c), Value::Ints(shape)]) => coord(increment_coord(&fixed(c)?, shape)?),
         _ => refuse(op),
     }
 }
 
 fn algebra(op: &str, attr: &str, values: &[Value]) -> Result<Typed> {
     let layout = |layout: Result<Layout>| Ok(("layout".to_string(), Value::Layout(layout?)));
-    let composed =
-        |made: Result<ComposedLayout>| Ok(("composed_layout".to_string(), Value::Composed(made?)));
+    let composed = |made: Result<ComposedLayout>| Ok(("composed_layout".to_string(), Value::Composed(made?)));
     match (op, values) {
-        ("make_layout", [Value::Ints(shape), Value::Stride(stride)]) => {
-            layout(Layout::new(shape, stride))
-        }
+        ("make_layout", [Value::Ints(shape), Value::Stride(stride)]) => layout(Layout::new(shape, stride)),
         ("make_identity_layout", [Value::Ints(shape)]) => layout(Ok(Layout::identity(shape))),
-        ("make_ordered_layout", [Value::Ints(shape), Value::Ints(order)]) => {
-            layout(Layout::ordered(shape, order))
-        }
+        ("make_ordered_layout", [Value::Ints(shape), Value::Ints(order)]) => layout(Layout::ordered(shape, order)),
         ("make_composed_layout", [inner, Value::Ints(offset), Value::Layout(outer)]) => {
             let inner = match inner {
                 Value::Swizzle(s) => Inner::Swizzle(*s),
@@ -186,11 +163,7 @@ fn algebra(op: &str, attr: &str, values: &[Value]) -> Result<Typed> {
                 _ => return refuse(op),
             };
             let (offset, outer) = (offset.clone(), outer.clone());
-            composed(Ok(ComposedLayout {
-                inner,
-                offset,
-                outer,
-            }))
+            composed(Ok(ComposedLayout { inner, offset, outer }))
         }
         ("make_layout_like", [Value::Composed(c)]) => layout(c.outer.like()),
         ("recast_layout", [value]) => match (numbers(attr).as_slice(), value) {
@@ -207,16 +180,11 @@ fn algebra(op: &str, attr: &str, values: &[Value]) -> Result<Typed> {
 
 fn accessor(op: &str, values: &[Value]) -> Result<Typed> {
     let (kind, value) = match (op, values) {
-        ("get_shape", [Value::Tile(t)]) => (
-            "shape",
-            Value::Ints(t.shape().map_or_else(|| refuse(op), Ok)?),
-        ),
+        ("get_shape", [Value::Tile(t)]) => ("shape", Value::Ints(t.shape().map_or_else(|| refuse(op), Ok)?)),
         ("get_shape", [Value::Layout(l)]) => ("shape", Value::Ints(l.shape())),
         ("get_shape", [Value::Composed(c)]) => ("shape", Value::Ints(c.outer.shape())),
         ("get_stride", [Value::Layout(l)]) => ("stride", Value::Stride(l.stride())),
-        ("composed_get_offset", [Value::Composed(c)]) => {
-            ("int_tuple", Value::Ints(c.offset.clone()))
-        }
+        ("composed_get_offset", [Value::Composed(c)]) => ("int_tuple", Value::Ints(c.offset.clone())),
         ("composed_get_outer", [Value::Composed(c)]) => ("layout", Value::Layout(c.outer.clone())),
         ("composed_get_inner", [Value::Composed(c)]) => match &c.inner {
             Inner::Swizzle(s) => ("swizzle", Value::Swizzle(*s)),
@@ -239,9 +207,7 @@ fn on_layout(op: &str, layout: &Layout, rest: &[Value]) -> Result<Layout> {
         ("right_inverse", []) => layout.right_inverse(),
         ("make_layout_like", []) => layout.like(),
         ("tile_to_shape", [Value::Ints(shape)]) => layout.tile_to_shape(shape, None),
-        ("tile_to_shape", [Value::Ints(shape), Value::Ints(order)]) => {
-            layout.tile_to_shape(shape, Some(order))
-        }
+        ("tile_to_shape", [Value::Ints(shape), Value::Ints(order)]) => layout.tile_to_shape(shape, Some(order)),
         ("blocked_product", [Value::Layout(tiler)]) => layout.blocked_product(tiler),
         ("raked_product", [Value::Layout(tiler)]) => layout.raked_product(tiler),
         (_, [tile]) => tiled(op, layout, &tile_of(op, tile)?),

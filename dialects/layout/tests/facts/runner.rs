@@ -23,8 +23,7 @@ pub const EXCEPTIONS: &[(&str, &str, &str)] = &[];
 pub fn facts() -> Vec<Fact> {
     let text = include_str!("../data/cute_ir_facts.json");
     let json: serde_json::Value = serde_json::from_str(text).expect("the facts are JSON");
-    let field =
-        |fact: &serde_json::Value, key: &str| fact[key].as_str().unwrap_or_default().to_string();
+    let field = |fact: &serde_json::Value, key: &str| fact[key].as_str().unwrap_or_default().to_string();
     let list = json.as_array().expect("the facts are a list").iter();
     list.map(|f| Fact {
         op: field(f, "op"),
@@ -59,13 +58,8 @@ impl Fact {
                 (kind, value) => Err(format!("{kind} {value}")),
             };
         };
-        let (kind, value) =
-            apply(&self.op, &self.attr, &inputs, Some(&wanted)).map_err(describe)?;
-        let kind = if kind.is_empty() {
-            expected.kind.clone()
-        } else {
-            kind
-        };
+        let (kind, value) = apply(&self.op, &self.attr, &inputs, Some(&wanted)).map_err(describe)?;
+        let kind = if kind.is_empty() { expected.kind.clone() } else { kind };
         match kind == expected.kind && value.normalized() == wanted.normalized() {
             true => Ok(()),
             false => Err(format!("{kind} {value}")),

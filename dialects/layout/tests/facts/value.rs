@@ -1,8 +1,7 @@
 //! Operands and results of facts: what the open CuTe IR writes as a type.
 
 use cute_layout::{
-    ComposedLayout, Coord, Inner, Int, IntTuple, Layout, Mode, Result, Slot, Stride, Swizzle,
-    Symbol, Tile, Tuple,
+    ComposedLayout, Coord, Inner, Int, IntTuple, Layout, Mode, Result, Slot, Stride, Swizzle, Symbol, Tile, Tuple,
 };
 
 /// A value of the `cute` dialect's types.
@@ -26,14 +25,8 @@ pub struct Operand {
 
 /// Reads `!cute.layout<"(2,3):(1,2)">` and the like; plain types such as `i32` have no value.
 pub fn operand(text: &str) -> Result<Operand> {
-    let Some((kind, rest)) = text
-        .strip_prefix("!cute.")
-        .and_then(|t| t.split_once("<\""))
-    else {
-        return Ok(Operand {
-            kind: text.to_string(),
-            value: None,
-        });
+    let Some((kind, rest)) = text.strip_prefix("!cute.").and_then(|t| t.split_once("<\"")) else {
+        return Ok(Operand { kind: text.to_string(), value: None });
     };
     let body = rest.strip_suffix("\">").unwrap_or(rest);
     let value = match kind {
@@ -45,18 +38,12 @@ pub fn operand(text: &str) -> Result<Operand> {
         "stride" => Value::Stride(body.parse()?),
         _ => Value::Ints(body.parse()?),
     };
-    Ok(Operand {
-        kind: kind.to_string(),
-        value: Some(value),
-    })
+    Ok(Operand { kind: kind.to_string(), value: Some(value) })
 }
 
 /// Splits `(a,b)` into operands; types contain commas and parentheses only within quotes.
 pub fn operands(text: &str) -> Result<Vec<Operand>> {
-    let inner = text
-        .strip_prefix('(')
-        .and_then(|t| t.strip_suffix(')'))
-        .unwrap_or(text);
+    let inner = text.strip_prefix('(').and_then(|t| t.strip_suffix(')')).unwrap_or(text);
     let mut parts = vec![String::new()];
     let mut quoted = false;
     for c in inner.chars() {
@@ -67,12 +54,7 @@ pub fn operands(text: &str) -> Result<Vec<Operand>> {
             _ => {}
         }
     }
-    parts
-        .iter()
-        .map(|p| p.trim())
-        .filter(|p| !p.is_empty())
-        .map(operand)
-        .collect()
+    parts.iter().map(|p| p.trim()).filter(|p| !p.is_empty()).map(operand).collect()
 }
 
 impl Value {
@@ -80,10 +62,7 @@ impl Value {
     pub fn map(&self, f: &mut dyn FnMut(&Int) -> Int) -> Value {
         match self {
             Value::Ints(t) => Value::Ints(t.map(&mut *f)),
-            Value::Stride(t) => Value::Stride(t.map(|s| Stride {
-                scale: f(&s.scale),
-                basis: s.basis.clone(),
-            })),
+            Value::Stride(t) => Value::Stride(t.map(|s| Stride { scale: f(&s.scale), basis: s.basis.clone() })),
             Value::Coord(t) => Value::Coord(t.map(|slot| match slot {
                 Slot::All => Slot::All,
                 Slot::At(i) => Slot::At(f(i)),
@@ -95,11 +74,7 @@ impl Value {
                     swizzle => swizzle.clone(),
                 };
                 let offset = c.offset.map(&mut *f);
-                Value::Composed(ComposedLayout {
-                    inner,
-                    offset,
-                    outer: c.outer.map_ints(f),
-                })
+                Value::Composed(ComposedLayout { inner, offset, outer: c.outer.map_ints(f) })
             }
             Value::Tile(t) => Value::Tile(map_tile(t, f)),
             other => other.clone(),
@@ -120,10 +95,7 @@ impl Value {
     pub fn normalized(&self) -> Value {
         match self.map(&mut Int::anonymous) {
             Value::Layout(l) => Value::Layout(without_unit_strides(&l)),
-            Value::Composed(c) => Value::Composed(ComposedLayout {
-                outer: without_unit_strides(&c.outer),
-                ..c
-            }),
+            Value::Composed(c) => Value::Composed(ComposedLayout { outer: without_unit_strides(&c.outer), ..c }),
             other => other,
         }
     }
@@ -166,10 +138,7 @@ fn map_tile(tile: &Tile, f: &mut dyn FnMut(&Int) -> Int) -> Tile {
 /// The layout with stride 0 wherever the size is 1.
 pub fn without_unit_strides(layout: &Layout) -> Layout {
     let normalized = layout.tree().map(|mode| match mode.size.as_static() {
-        Some(1) => Mode {
-            size: Int::ONE,
-            stride: Stride::zero(),
-        },
+        Some(1) => Mode { size: Int::ONE, stride: Stride::zero() },
         _ => mode.clone(),
     });
     let shape = normalized.map(|m| m.size.clone());

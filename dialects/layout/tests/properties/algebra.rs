@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use cute_layout::{Cause, Int, Layout, Tuple, max_common_layout};
 use proptest::prelude::*;
 
-use crate::oracle::{
-    compact, gapped, image, injective, ints, layout, layouts, number, offset, offsets, shapes, size,
-};
+use crate::oracle::{compact, gapped, image, injective, ints, layout, layouts, number, offset, offsets, shapes, size};
 
 const SIZES: &[i64] = &[1, 2, 3, 4, 6];
 const POWERS: &[i64] = &[1, 2, 4];
@@ -194,15 +192,9 @@ proptest! {
 fn leaves(layout: &Layout) -> Vec<(Vec<usize>, Layout)> {
     let mut places = Vec::new();
     layout.tree().visit(&Default::default(), &mut |at, mode| {
-        places.push((
-            at.0.clone(),
-            Layout::leaf(mode.size.clone(), mode.stride.clone()),
-        ));
+        places.push((at.0.clone(), Layout::leaf(mode.size.clone(), mode.stride.clone())));
     });
-    places
-        .into_iter()
-        .filter_map(|(at, leaf)| Some((at, leaf.ok()?)))
-        .collect()
+    places.into_iter().filter_map(|(at, leaf)| Some((at, leaf.ok()?))).collect()
 }
 
 /// Whether the offsets that the modes of `b` contribute at an index carry when they are added as
@@ -220,17 +212,12 @@ fn carries(a: &Layout, b: &Layout, index: i64) -> bool {
         }
     }
     let bounded = sizes.len().saturating_sub(1);
-    sum.iter()
-        .zip(&sizes)
-        .take(bounded)
-        .any(|(total, s)| total >= s)
+    sum.iter().zip(&sizes).take(bounded).any(|(total, s)| total >= s)
 }
 
 #[test]
 fn composition_says_which_modes_clash() {
-    let error = layout("(4,6):(1,8)")
-        .compose(&layout("(2,(6,3)):(1,(3,8))"))
-        .expect_err("a refusal");
+    let error = layout("(4,6):(1,8)").compose(&layout("(2,(6,3)):(1,(3,8))")).expect_err("a refusal");
     assert_eq!(error.at.0, [1, 0]);
     let expected = "composition: mode 1.0: size 6 runs past mode 0 of the left operand, whose size 4 is not a multiple of the stride 3";
     assert_eq!(error.to_string(), expected);

@@ -2,10 +2,7 @@
 
 use cute_layout::Result;
 use cute_layout::svg::Picture;
-use cute_layout::{
-    ComposedLayout, Coord, Int, IntTuple, Layout, Stride, Swizzle, Symbols, ThreadValue, Tile,
-    Tuple,
-};
+use cute_layout::{ComposedLayout, Coord, Int, IntTuple, Layout, Stride, Swizzle, Symbols, ThreadValue, Tile, Tuple};
 use cute_layout::{crd2idx, idx2crd, increment_coord, max_common_layout};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -108,42 +105,26 @@ fn wild_layouts() -> impl Strategy<Value = String> {
             ][..],
         )
     };
-    (1usize..4)
-        .prop_flat_map(move |n| (vec(leaf(), n), vec(step(), n)))
-        .prop_map(|(shape, stride)| match shape.as_slice() {
+    (1usize..4).prop_flat_map(move |n| (vec(leaf(), n), vec(step(), n))).prop_map(|(shape, stride)| {
+        match shape.as_slice() {
             [_] => format!("{}:{}", shape[0], stride[0]),
             _ => format!("({}):({})", shape.join(","), stride.join(",")),
-        })
+        }
+    })
 }
 
 /// Every operation; the results do not matter.
 fn exercise(a: &Layout, b: &Layout) {
     let tiles = [Tile::from(b.clone()), Tile::from(b.shape()), Tile::All];
     let tiled = tiles.iter().flat_map(|tile| tiled(a, tile));
-    for layout in unary(a)
-        .into_iter()
-        .chain(binary(a, b))
-        .chain(tiled)
-        .flatten()
-    {
-        let _ = (
-            layout.to_string(),
-            layout.size(),
-            layout.cosize(),
-            layout.max_alignment(),
-        );
+    for layout in unary(a).into_iter().chain(binary(a, b)).chain(tiled).flatten() {
+        let _ = (layout.to_string(), layout.size(), layout.cosize(), layout.max_alignment());
         let _ = layout.eval(&i64::MAX.into());
     }
     numbers(a, b);
     let swizzle = Swizzle::new(3, 4, 3).expect("a swizzle");
-    let composed = ComposedLayout {
-        offset: b.shape(),
-        ..ComposedLayout::swizzled(swizzle, a.clone())
-    };
-    let _ = (
-        composed.eval(&i64::MAX.into()),
-        composed.slice(&b.shape().into()),
-    );
+    let composed = ComposedLayout { offset: b.shape(), ..ComposedLayout::swizzled(swizzle, a.clone()) };
+    let _ = (composed.eval(&i64::MAX.into()), composed.slice(&b.shape().into()));
     let _ = (composed.recast(32, 16), composed.left_inverse());
 }
 
@@ -199,40 +180,18 @@ fn tiled(a: &Layout, tile: &Tile) -> Vec<Result<Layout>> {
         a.zipped_product(tile),
         a.tiled_product(tile),
         a.flat_product(tile),
-        a.local_tile(tile, &a.shape().into())
-            .map(|piece| piece.layout),
-        a.local_tile(tile, &Coord::from(1))
-            .map(|piece| piece.layout),
+        a.local_tile(tile, &a.shape().into()).map(|piece| piece.layout),
+        a.local_tile(tile, &Coord::from(1)).map(|piece| piece.layout),
     ]
 }
 
 fn numbers(a: &Layout, b: &Layout) {
     let (shape, coord) = (a.shape(), Coord::from(b.shape()));
-    let _ = (
-        a.eval(&coord),
-        a.slice(&coord),
-        a.local_partition(b, &5.into()),
-        a.flat_coord(&i64::MIN.into()),
-    );
-    let _ = (
-        shape.shape_div(&b.shape()),
-        shape.add(&b.shape()),
-        shape.sub(&b.shape()),
-        shape.compatible(&b.shape()),
-    );
-    let _ = (
-        crd2idx(&coord, &shape),
-        idx2crd(&b.shape(), &shape),
-        increment_coord(&shape, &shape),
-    );
-    let _ = (
-        shape.ceil_div_tile(&Tile::from(b.clone())),
-        ThreadValue::new(a, b),
-    );
-    let _ = (
-        cute_layout::domain_distribute(&shape, i64::MIN),
-        Picture::default().layout(a),
-    );
+    let _ = (a.eval(&coord), a.slice(&coord), a.local_partition(b, &5.into()), a.flat_coord(&i64::MIN.into()));
+    let _ = (shape.shape_div(&b.shape()), shape.add(&b.shape()), shape.sub(&b.shape()), shape.compatible(&b.shape()));
+    let _ = (crd2idx(&coord, &shape), idx2crd(&b.shape(), &shape), increment_coord(&shape, &shape));
+    let _ = (shape.ceil_div_tile(&Tile::from(b.clone())), ThreadValue::new(a, b));
+    let _ = (cute_layout::domain_distribute(&shape, i64::MIN), Picture::default().layout(a));
 }
 
 proptest! {
@@ -285,17 +244,8 @@ fn nesting_is_limited() {
     assert!(deep.parse::<Layout>().is_err());
     assert!(format!("?{deep}").parse::<Int>().is_err());
     assert!("[".repeat(100_000).parse::<Tile>().is_err());
-    assert!(
-        format!("4:1{}", "@0".repeat(1000))
-            .parse::<Layout>()
-            .is_err()
-    );
-    assert!(
-        "4:1@9999999999"
-            .parse::<Layout>()
-            .and_then(|a| a.cosize())
-            .is_err()
-    );
+    assert!(format!("4:1{}", "@0".repeat(1000)).parse::<Layout>().is_err());
+    assert!("4:1@9999999999".parse::<Layout>().and_then(|a| a.cosize()).is_err());
 }
 
 #[test]
@@ -303,14 +253,8 @@ fn mistakes_are_located() {
     let told = |text: &str| text.parse::<Layout>().expect_err("a refusal").to_string();
     assert_eq!(told("(4,8:(1,4)"), "parse: expected ',' or ')' at byte 4");
     assert_eq!(told("(4,8):(1,4"), "parse: expected ',' or ')' at byte 10");
-    assert_eq!(
-        told("((4,2),8):(1,4)"),
-        "layout: mode 0: shape (4,2) and stride 1 have different structure"
-    );
-    assert_eq!(
-        told("(4,0):(1,4)"),
-        "layout: mode 1: a size must be at least 1, this one is 0"
-    );
+    assert_eq!(told("((4,2),8):(1,4)"), "layout: mode 0: shape (4,2) and stride 1 have different structure");
+    assert_eq!(told("(4,0):(1,4)"), "layout: mode 1: a size must be at least 1, this one is 0");
     assert_eq!(
         told("(?n{div=8},4):(1,?n{div=4})"),
         "parse: expected the facts that ?n was given first, {div=8} at byte 26"

@@ -14,11 +14,7 @@ pub fn offset(layout: &Layout, index: i64) -> i64 {
     let mut sum = 0;
     for (i, mode) in leaves.iter().enumerate() {
         let size = number(&mode.size);
-        let here = if i + 1 < leaves.len() {
-            rest % size
-        } else {
-            rest
-        };
+        let here = if i + 1 < leaves.len() { rest % size } else { rest };
         sum += here * number(&mode.stride.scale);
         rest /= size;
     }
@@ -77,11 +73,7 @@ fn nested(leaves: Vec<i64>, cuts: Vec<bool>) -> Tuple<i64> {
 }
 
 fn collapse(mut modes: Vec<Tuple<i64>>) -> Tuple<i64> {
-    if modes.len() == 1 {
-        modes.remove(0)
-    } else {
-        Tuple::Node(modes)
-    }
+    if modes.len() == 1 { modes.remove(0) } else { Tuple::Node(modes) }
 }
 
 /// A shape of one to three leaves of the given sizes.

@@ -11,23 +11,17 @@ use crate::oracle::{compact, gapped, image, layout, layouts, number, offset, siz
 const POWERS: &[i64] = &[1, 2, 4];
 
 fn swizzles() -> impl Strategy<Value = Swizzle> {
-    (0i64..=4, 0i64..=5, 0i64..=3, any::<bool>()).prop_filter_map(
-        "not a swizzle",
-        |(b, m, extra, down)| {
-            let shift = b + extra;
-            Swizzle::new(b, m, if down { -shift } else { shift }).ok()
-        },
-    )
+    (0i64..=4, 0i64..=5, 0i64..=3, any::<bool>()).prop_filter_map("not a swizzle", |(b, m, extra, down)| {
+        let shift = b + extra;
+        Swizzle::new(b, m, if down { -shift } else { shift }).ok()
+    })
 }
 
 /// Bit by bit: bit `i` of the target changes where bit `i` of the source is set.
 fn by_bits(s: &Swizzle, x: i64) -> i64 {
     let distance = s.shift().unsigned_abs();
-    let (target, source) = if s.shift() >= 0 {
-        (s.base(), s.base() + distance)
-    } else {
-        (s.base() + distance, s.base())
-    };
+    let (target, source) =
+        if s.shift() >= 0 { (s.base(), s.base() + distance) } else { (s.base() + distance, s.base()) };
     (0..s.bits()).fold(x, |y, i| y ^ (((x >> (source + i)) & 1) << (target + i)))
 }
 

@@ -16,10 +16,7 @@ fn symbol(i: usize) -> Int {
 }
 
 fn value_of(symbol: &Symbol) -> Option<i64> {
-    VALUES
-        .iter()
-        .find(|(name, ..)| *name == symbol.name())
-        .map(|(.., value)| *value)
+    VALUES.iter().find(|(name, ..)| *name == symbol.name()).map(|(.., value)| *value)
 }
 
 /// An expression as it is built, and as a number; `None` where the number does not exist.
@@ -29,12 +26,8 @@ fn expressions() -> impl Strategy<Value = (Result<Int>, Option<i64>)> {
         (0usize..4).prop_map(|i| (Ok(symbol(i)), Some(VALUES[i].2))),
     ];
     leaf.prop_recursive(4, 20, 2, |inner| {
-        (inner.clone(), inner, 0u8..8).prop_map(|((a, x), (b, y), op)| {
-            (
-                combine(a, b, op),
-                x.zip(y).and_then(|(x, y)| number_of(x, y, op)),
-            )
-        })
+        (inner.clone(), inner, 0u8..8)
+            .prop_map(|((a, x), (b, y), op)| (combine(a, b, op), x.zip(y).and_then(|(x, y)| number_of(x, y, op))))
     })
 }
 
@@ -76,38 +69,21 @@ fn hide(layout: &Layout, which: &[bool], divs: &[i64]) -> Hidden {
     let mut named = |i: &Int, prefix: &str, unique: bool| {
         at += 1;
         let value = number(i);
-        let div = *divs
-            .iter()
-            .find(|d| value > 1 && value % *d == 0)
-            .unwrap_or(&1);
+        let div = *divs.iter().find(|d| value > 1 && value % *d == 0).unwrap_or(&1);
         if value < 2 || !which[at % which.len()] {
             return i.clone();
         }
-        let name = if unique {
-            format!("{prefix}{value}_{at}")
-        } else {
-            format!("{prefix}{value}")
-        };
+        let name = if unique { format!("{prefix}{value}_{at}") } else { format!("{prefix}{value}") };
         Int::symbol(&name, if unique { Facts::NONE } else { Facts::div(div) }).expect("a name")
     };
     let with_names = layout.map_ints(&mut |i| named(i, "v", false));
     let with_traces = layout.map_ints(&mut |i| named(i, "%v", true));
-    Hidden {
-        named: with_names,
-        traced: with_traces,
-    }
+    Hidden { named: with_names, traced: with_traces }
 }
 
 /// The number in a name: `v12` or `%v12_3`.
 fn reveal(layout: &Layout) -> Result<Layout> {
-    let value = |s: &Symbol| {
-        s.name()
-            .trim_start_matches(['%', 'v'])
-            .split('_')
-            .next()?
-            .parse()
-            .ok()
-    };
+    let value = |s: &Symbol| s.name().trim_start_matches(['%', 'v']).split('_').next()?.parse().ok();
     let mut failed = None;
     let plain = layout.map_ints(&mut |i| match i.eval(&value) {
         Ok(n) => Int::from(n),
@@ -120,31 +96,14 @@ fn reveal(layout: &Layout) -> Result<Layout> {
 }
 
 /// Wherever the symbolic operation and the static one both answer, they are the same function.
-fn agrees(
-    symbolic: Result<Layout>,
-    fixed: Result<Layout>,
-) -> std::result::Result<(), TestCaseError> {
+fn agrees(symbolic: Result<Layout>, fixed: Result<Layout>) -> std::result::Result<(), TestCaseError> {
     let (Ok(symbolic), Ok(fixed)) = (symbolic, fixed) else {
         return Ok(());
     };
     let plain = reveal(&symbolic)?;
-    prop_assert_eq!(
-        size(&plain),
-        size(&fixed),
-        "{} is {}, not {}",
-        symbolic,
-        plain,
-        fixed
-    );
+    prop_assert_eq!(size(&plain), size(&fixed), "{} is {}, not {}", symbolic, plain, fixed);
     for i in 0..size(&fixed).min(200) {
-        prop_assert_eq!(
-            offset(&plain, i),
-            offset(&fixed, i),
-            "{} is {}, not {}",
-            symbolic,
-            plain,
-            fixed
-        );
+        prop_assert_eq!(offset(&plain, i), offset(&fixed, i), "{} is {}, not {}", symbolic, plain, fixed);
     }
     Ok(())
 }
@@ -246,22 +205,14 @@ fn known_pains() -> Result<()> {
     let parse = |text: &str| text.parse::<Layout>();
     assert_eq!(show(parse("(192,?n):(1,192)")?.coalesce())?, "?(192*n):1");
     assert_eq!(show(parse("(?m,?n):(1,?m)")?.coalesce())?, "?(m*n):1");
-    assert_eq!(
-        show(parse("(?m,?n):(?n,1)")?.right_inverse())?,
-        "(?n,?m):(?m,1)"
-    );
+    assert_eq!(show(parse("(?m,?n):(?n,1)")?.right_inverse())?, "(?n,?m):(?m,1)");
     let mut symbols = cute_layout::Symbols::default();
     let a: Layout = symbols.parse("(?m{div=8},64):(64,1)")?;
     let b: Layout = symbols.parse("(8,?(m/8)):(1,8)")?;
     assert_eq!(show(a.compose(&b))?, "(8,?(m{div=8}/8)):(64,512)");
     let tile: Tile = "[8:1;16:1]".parse()?;
-    assert_eq!(
-        show(a.zipped_divide(&tile))?,
-        "((8,16),(?(m{div=8}/8),4)):((64,1),(512,16))"
-    );
-    let unproven = parse("(?m,64):(64,1)")?
-        .compose(&parse("8:1")?)
-        .expect_err("a refusal");
+    assert_eq!(show(a.zipped_divide(&tile))?, "((8,16),(?(m{div=8}/8),4)):((64,1),(512,16))");
+    let unproven = parse("(?m,64):(64,1)")?.compose(&parse("8:1")?).expect_err("a refusal");
     assert_eq!(
         unproven.to_string(),
         "composition: cannot be proven from what is known about the symbols; it would fail if: size 8 at stride 1 \

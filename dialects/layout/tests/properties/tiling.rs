@@ -8,8 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::oracle::{
-    compact, gapped, image, injective, ints, layout, layouts, number, offset, offsets, shapes,
-    size, some_modes,
+    compact, gapped, image, injective, ints, layout, layouts, number, offset, offsets, shapes, size, some_modes,
 };
 
 const POWERS: &[i64] = &[1, 2, 4];
@@ -19,9 +18,7 @@ fn matrix() -> impl Strategy<Value = (Layout, Vec<i64>)> {
     (2usize..=3).prop_flat_map(|rank| {
         let modes = vec((1i64..=8, select(&[0, 1, 3, 8, 40][..])), rank);
         (modes, vec(1i64..=5, rank)).prop_map(|(modes, tile)| {
-            let leaves = modes
-                .into_iter()
-                .map(|(s, d)| Layout::leaf(s, d).expect("a mode"));
+            let leaves = modes.into_iter().map(|(s, d)| Layout::leaf(s, d).expect("a mode"));
             (Layout::from_modes(leaves), tile)
         })
     })
@@ -225,28 +222,16 @@ proptest! {
 fn ranks(values: &[i64]) -> Vec<usize> {
     let sorted: BTreeSet<i64> = values.iter().copied().collect();
     let sorted: Vec<i64> = sorted.into_iter().collect();
-    values
-        .iter()
-        .filter_map(|v| sorted.binary_search(v).ok())
-        .collect()
+    values.iter().filter_map(|v| sorted.binary_search(v).ok()).collect()
 }
 
 /// Whether strides that differ in one are in the same order in the other.
 fn same_order(a: &Layout, b: &Layout) -> bool {
-    let strides = |l: &Layout| {
-        l.tree()
-            .leaves()
-            .iter()
-            .map(|m| (number(&m.size), number(&m.stride.scale)))
-            .collect::<Vec<_>>()
-    };
+    let strides =
+        |l: &Layout| l.tree().leaves().iter().map(|m| (number(&m.size), number(&m.stride.scale))).collect::<Vec<_>>();
     let (a, b) = (strides(a), strides(b));
     let live = |i: &usize| a[*i].0 > 1 && a[*i].1 > 0;
-    (0..a.len()).filter(live).all(|i| {
-        (0..a.len())
-            .filter(live)
-            .all(|j| a[i].1 >= a[j].1 || b[i].1 < b[j].1)
-    })
+    (0..a.len()).filter(live).all(|i| (0..a.len()).filter(live).all(|j| a[i].1 >= a[j].1 || b[i].1 < b[j].1))
 }
 
 trait CollectLayout {
@@ -269,11 +254,7 @@ fn fragments_of_an_mma() -> cute_layout::Result<()> {
         let row = lane / 4 + v / 2 * 8 + (m + rest % 2 * 2) * 16;
         let column = lane % 4 * 2 + v % 2 + (n + rest / 2 * 2) * 8;
         let coord = format!("(({lane},({m},{n})),({v},{rest}))");
-        assert_eq!(
-            fragments.eval(&coord.parse()?)?,
-            (row * 32 + column).into(),
-            "{coord}"
-        );
+        assert_eq!(fragments.eval(&coord.parse()?)?, (row * 32 + column).into(), "{coord}");
     }
     Ok(())
 }
@@ -287,8 +268,5 @@ fn every(sizes: &[i64; 5]) -> Vec<(i64, i64, i64, i64, i64)> {
             digit
         })
     };
-    (0..total)
-        .map(digits)
-        .map(|[a, b, c, d, e]| (a, b, c, d, e))
-        .collect()
+    (0..total).map(digits).map(|[a, b, c, d, e]| (a, b, c, d, e)).collect()
 }
