@@ -3,6 +3,7 @@
 mod attention;
 mod control;
 mod conv;
+mod einsum;
 mod elementwise;
 mod functions;
 mod index;
@@ -11,11 +12,16 @@ mod loss;
 mod matmul;
 mod norm;
 mod pool;
+mod quantize;
 mod reduce;
 mod resize;
 mod rnn;
+mod sequence;
 mod shape;
+mod signal;
 mod structure;
+mod training;
+mod vision;
 mod window;
 
 use super::node::{NodeContext, Outputs};
@@ -46,6 +52,7 @@ const FAMILIES: &[&[Operator]] = &[
     attention::ROWS,
     control::ROWS,
     conv::ROWS,
+    einsum::ROWS,
     elementwise::ROWS,
     functions::ROWS,
     index::ROWS,
@@ -53,11 +60,16 @@ const FAMILIES: &[&[Operator]] = &[
     matmul::ROWS,
     norm::ROWS,
     pool::ROWS,
+    quantize::ROWS,
     reduce::ROWS,
     resize::ROWS,
     rnn::ROWS,
+    sequence::ROWS,
     shape::ROWS,
+    signal::ROWS,
     structure::ROWS,
+    training::ROWS,
+    vision::ROWS,
 ];
 
 /// The row of an operator.
