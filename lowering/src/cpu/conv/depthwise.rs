@@ -11,7 +11,7 @@ use crate::cpu::{
     product::{both, epilogue::Epilogue, strip::Place},
     scratch::scratch,
     tiling::{Tiling, type_name},
-    vector::{VectorOps, compare},
+    vector::VectorOps,
 };
 use aitmlir_dialects::{
     builder::Builder,
