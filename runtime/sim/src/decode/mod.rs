@@ -138,7 +138,7 @@ impl<'m> Decoder<'m> {
                 Statement::Close => {
                     self.scopes.pop();
                 }
-                Statement::Registers(ty, name, count) => self.declare_registers(ty, name, *count)?,
+                Statement::Registers(ty, name, count, line) => self.declare_registers(ty, name, *count, *line)?,
                 Statement::Variable(v) => self.declare_variable(v)?,
                 Statement::Location(file, line) => self.location = (*file, *line),
                 Statement::BranchTargets(name, targets, line) => {

@@ -68,6 +68,9 @@ fn special(name: &str) -> Option<Special> {
     })
 }
 
+/// Registers of a kind in a kernel: far more than any compiler prints.
+const MOST_REGISTERS: u32 = 1 << 20;
+
 impl Decoder<'_> {
     /// The innermost scope.
     pub fn scope_mut(&mut self) -> &mut Scope {
@@ -79,10 +82,14 @@ impl Decoder<'_> {
     }
 
     /// `.reg`
-    pub fn declare_registers(&mut self, ty: &str, name: &str, count: Option<u64>) -> Result<()> {
+    pub fn declare_registers(&mut self, ty: &str, name: &str, count: Option<u64>, line: u32) -> Result<()> {
         let predicate = ty == "pred";
-        let n = count.unwrap_or(1) as u32;
         let base = if predicate { self.predicates } else { self.registers };
+        let n = count.unwrap_or(1).min(u64::from(MOST_REGISTERS) + 1) as u32;
+        if base + n > MOST_REGISTERS {
+            let what = format!("`{name}`: more than {MOST_REGISTERS} registers");
+            return Err(Error::unsupported(line, format!(".reg .{ty}"), what));
+        }
         if predicate {
             self.predicates += n;
         } else {

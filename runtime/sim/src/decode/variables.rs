@@ -32,7 +32,17 @@ pub fn type_bytes(ty: &str) -> Option<u64> {
 
 fn layout(v: &Variable) -> Result<(u64, u64)> {
     let element = type_bytes(&v.ty).ok_or_else(|| Error::syntax(v.line, format!("`.{}` is not a type", v.ty)))?;
-    Ok((element * v.count, v.align.max(element).max(1)))
+    let (bytes, align) = (element.saturating_mul(v.count), v.align.max(element).max(1));
+    let most = match v.space.as_str() {
+        "shared" => 1 << 20,
+        "local" | "param" => 512 << 10,
+        _ => 1 << 32,
+    };
+    if bytes > most || align > 1 << 16 {
+        let what = format!("{bytes} bytes aligned to {align}; {most} bytes are");
+        return Err(Error::unsupported(v.line, format!(".{} {}", v.space, v.name), what));
+    }
+    Ok((bytes, align))
 }
 
 impl Decoder<'_> {
@@ -120,9 +130,17 @@ impl Decoder<'_> {
         if bytes > 0 {
             let start = u64::from(self.shared_bytes).next_multiple_of(align);
             self.scope_mut().symbols.insert(v.name.clone(), Symbol::Shared(start));
-            self.shared_bytes = (start + bytes) as u32;
+            self.shared_bytes = self.bounded(v, start + bytes)?;
         }
         Ok(())
+    }
+
+    /// The end of a space, if it is one that memory can have.
+    fn bounded(&self, v: &Variable, end: u64) -> Result<u32> {
+        if end <= 1 << 24 {
+            return Ok(end as u32);
+        }
+        Err(Error::unsupported(v.line, format!(".{} {}", v.space, v.name), format!("{end} bytes of it in all are not")))
     }
 
     /// A variable inside a function.
@@ -134,7 +152,7 @@ impl Decoder<'_> {
                 let (bytes, align) = layout(v)?;
                 let start = u64::from(self.local_bytes).next_multiple_of(align);
                 self.scope_mut().symbols.insert(v.name.clone(), Symbol::Local(start));
-                self.local_bytes = (start + bytes) as u32;
+                self.local_bytes = self.bounded(v, start + bytes)?;
                 Ok(())
             }
             space => Err(Error::unsupported(v.line, format!(".{space} {}", v.name), "inside a function it is")),

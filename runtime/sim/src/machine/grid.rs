@@ -64,8 +64,8 @@ pub struct Outcome {
 pub const SHARED_LIMIT: u32 = 232_448;
 /// Registers of an SM.
 pub const REGISTER_FILE: u32 = 65_536;
-/// Steps after which a cluster lets others run: enough to finish most, so that few are in memory at once.
-const TURN: u64 = 1 << 22;
+/// Steps after which a cluster lets others run: enough to finish most.
+const TURN: u64 = 1 << 18;
 
 /// What all clusters of a run share.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ pub fn run(program: &Program, launch: &Launch, global: &GlobalMemory) -> Result<
     } else {
         std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
     };
-    let queue = Queue { next: Mutex::new((0, VecDeque::new())), clusters };
+    let queue = Queue { next: Mutex::new(0), clusters };
     let total = Mutex::new((Findings::default(), Counters::new(program.insts.len()), 0u64));
     if cores.min(clusters as usize) <= 1 {
         work(&grid, &queue, &total);
@@ -108,18 +108,18 @@ pub fn run(program: &Program, launch: &Launch, global: &GlobalMemory) -> Result<
     Ok(Outcome { findings: findings.into_sorted(), counters, steps })
 }
 
-/// Clusters not started, and turns of those that were. A started cluster stays on its host thread: it is not `Send`
-/// because its tokens are counted without atomics. Threads therefore interleave the clusters they started.
+/// Clusters not started. A started cluster stays on its host thread: it is not `Send`, as its tokens are counted without
+/// atomics.
 struct Queue {
-    next: Mutex<(u32, VecDeque<u32>)>,
+    next: Mutex<u32>,
     clusters: u32,
 }
 
 impl Queue {
     fn start(&self) -> Option<u32> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = next.0;
-        next.0 += 1;
+        let index = *next;
+        *next = index.saturating_add(1);
         (index < self.clusters).then_some(index)
     }
 }
@@ -128,17 +128,21 @@ type Total = Mutex<(Findings, Counters, u64)>;
 
 fn work(grid: &Grid<'_>, queue: &Queue, total: &Total) {
     let mut running: VecDeque<Cluster<'_>> = VecDeque::new();
+    let mut fruitless = 0;
     loop {
-        let mut cluster = match queue.start().map(|i| Cluster::new(grid, i)).or_else(|| running.pop_front()) {
-            Some(cluster) => cluster,
-            None => return,
-        };
+        // Few clusters are in memory at once: another starts when all of them had a turn and none came to its end, as
+        // they may wait for it.
+        let fresh = if fruitless >= running.len() { queue.start() } else { None };
+        fruitless = if fresh.is_some() { 0 } else { fruitless };
+        let Some(mut cluster) = fresh.map(|i| Cluster::new(grid, i)).or_else(|| running.pop_front()) else { return };
         if cluster.run(TURN) {
+            fruitless = running.len();
             let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
             total.2 += cluster.steps;
             total.1.merge(&cluster.counters);
             total.0.merge(cluster.findings);
         } else {
+            fruitless += 1;
             running.push_back(cluster);
         }
     }

@@ -76,8 +76,8 @@ pub enum Statement {
     Instruction(Instruction),
     /// `name:`
     Label(String, u32),
-    /// `.reg .b32 %r<5>;`: type, name, and the count of a parameterised name.
-    Registers(String, String, Option<u64>),
+    /// `.reg .b32 %r<5>;`: type, name, the count of a parameterised name, line.
+    Registers(String, String, Option<u64>, u32),
     /// A variable of the function.
     Variable(Variable),
     /// `.loc file line`.

@@ -290,7 +290,7 @@ impl Parser {
         v.name = self.word()?;
         while self.accept('[') {
             let n = if self.is(']') { 0 } else { self.number()? };
-            v.count *= n;
+            v.count = v.count.saturating_mul(n);
             self.expect(']')?;
         }
         if self.accept('=') {
@@ -399,7 +399,7 @@ impl Parser {
                 count = Some(self.number()?);
                 self.expect('>')?;
             }
-            out.push(Statement::Registers(ty.clone(), name, count));
+            out.push(Statement::Registers(ty.clone(), name, count, self.line()));
             if !self.accept(',') {
                 break;
             }

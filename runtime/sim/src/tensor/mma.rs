@@ -142,9 +142,19 @@ pub struct Fragments {
     n: usize,
     k: usize,
     bits: u32,
+    /// Places in a row-major A, a row-major B of eight columns and such a C.
     a: Vec<[u16; 32]>,
     b: Vec<[u16; 32]>,
     c: Vec<[u16; 32]>,
+}
+
+/// Places of a fragment in a tile that is `wide` along what its column-major index counts last.
+fn places(layout: &TvLayout, extent: u32, wide: u32, transposed: bool) -> Vec<[u16; 32]> {
+    let place = |i: u16| {
+        let (fast, slow) = (u32::from(i) % extent, u32::from(i) / extent);
+        (if transposed { slow * wide + fast } else { fast * wide + slow }) as u16
+    };
+    layout.table().into_iter().map(|row| row.map(place)).collect()
 }
 
 /// A shape with its types.
@@ -172,9 +182,9 @@ impl MmaShape {
                 n: r.n as usize,
                 k: r.k as usize,
                 bits: r.bits,
-                a: r.a.table(),
-                b: r.b.table(),
-                c: r.c.table(),
+                a: places(&r.a, r.m, r.k, false),
+                b: places(&r.b, r.n, 8, true),
+                c: places(&r.c, r.m, 8, false),
             };
             ROWS.iter().map(make).collect()
         });
@@ -239,9 +249,9 @@ fn float(shape: &MmaShape, a: &[Lanes], b: &[Lanes], c: &[Lanes]) -> Vec<Lanes> 
     let f = shape.fragments;
     let (mut at, mut bt, mut ct) = ([0f32; MAX_A], [0f32; MAX_B], [0f32; MAX_C]);
     // A as rows of K, B as rows of N: the inner loop is a vector of N.
-    unpack(&f.a, a, f.bits, |i, x| at[i % f.m * f.k + i / f.m] = shape.a.value(x));
-    unpack(&f.b, b, f.bits, |i, x| bt[i / f.n * 8 + i % f.n] = shape.b.value(x));
-    unpack(&f.c, c, shape.c.bits(), |i, x| ct[i % f.m * 8 + i / f.m] = shape.c.value(x));
+    unpack(&f.a, a, f.bits, |i, x| at[i] = shape.a.value(x));
+    unpack(&f.b, b, f.bits, |i, x| bt[i] = shape.b.value(x));
+    unpack(&f.c, c, shape.c.bits(), |i, x| ct[i] = shape.c.value(x));
     for (row, acc) in at.chunks_exact(f.k).zip(ct.chunks_exact_mut(8)).take(f.m) {
         let mut sum = [0f32; 8];
         sum.copy_from_slice(acc);
@@ -253,7 +263,7 @@ fn float(shape: &MmaShape, a: &[Lanes], b: &[Lanes], c: &[Lanes]) -> Vec<Lanes> 
         acc.copy_from_slice(&sum);
     }
     pack(f, shape.d.bits(), |i| {
-        let value = ct[i % f.m * 8 + i / f.m];
+        let value = ct[i];
         if shape.d == Element::F16 { u64::from(f32_to_f16(value)) } else { u64::from(value.to_bits()) }
     })
 }
@@ -264,12 +274,12 @@ fn integer(op: &MmaOp, a: &[Lanes], b: &[Lanes], c: &[Lanes]) -> Vec<Lanes> {
     let get = |e: Element, x: u64| {
         if e == Element::S8 { i64::from(x as u8 as i8) } else { x as i64 }
     };
-    unpack(&f.a, a, 8, |i, x| at[i % f.m * f.k + i / f.m] = get(shape.a, x));
-    unpack(&f.b, b, 8, |i, x| bt[i / f.n * 8 + i % f.n] = get(shape.b, x));
-    unpack(&f.c, c, 32, |i, x| ct[i % f.m * 8 + i / f.m] = i64::from(x as u32 as i32));
+    unpack(&f.a, a, 8, |i, x| at[i] = get(shape.a, x));
+    unpack(&f.b, b, 8, |i, x| bt[i] = get(shape.b, x));
+    unpack(&f.c, c, 32, |i, x| ct[i] = i64::from(x as u32 as i32));
     pack(f, 32, |i| {
-        let (row, column) = (i % f.m, i / f.m);
-        let sum = (0..f.k).fold(ct[row * 8 + column], |s, k| s + at[row * f.k + k] * bt[k * 8 + column]);
+        let (row, column) = (i / 8, i % 8);
+        let sum = (0..f.k).fold(ct[i], |s, k| s + at[row * f.k + k] * bt[k * 8 + column]);
         let sum = if op.satfinite { sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) } else { sum };
         u64::from(sum as u32)
     })
@@ -278,12 +288,12 @@ fn integer(op: &MmaOp, a: &[Lanes], b: &[Lanes], c: &[Lanes]) -> Vec<Lanes> {
 fn double(shape: &MmaShape, a: &[Lanes], b: &[Lanes], c: &[Lanes]) -> Vec<Lanes> {
     let f = shape.fragments;
     let (mut at, mut bt, mut ct) = ([0f64; MAX_A], [0f64; MAX_B], [0f64; MAX_C]);
-    unpack(&f.a, a, 64, |i, x| at[i % f.m * f.k + i / f.m] = f64::from_bits(x));
-    unpack(&f.b, b, 64, |i, x| bt[i / f.n * 8 + i % f.n] = f64::from_bits(x));
-    unpack(&f.c, c, 64, |i, x| ct[i % f.m * 8 + i / f.m] = f64::from_bits(x));
+    unpack(&f.a, a, 64, |i, x| at[i] = f64::from_bits(x));
+    unpack(&f.b, b, 64, |i, x| bt[i] = f64::from_bits(x));
+    unpack(&f.c, c, 64, |i, x| ct[i] = f64::from_bits(x));
     pack(f, 64, |i| {
-        let (row, column) = (i % f.m, i / f.m);
-        (0..f.k).fold(ct[row * 8 + column], |s, k| at[row * f.k + k].mul_add(bt[k * 8 + column], s)).to_bits()
+        let (row, column) = (i / 8, i % 8);
+        (0..f.k).fold(ct[i], |s, k| at[row * f.k + k].mul_add(bt[k * 8 + column], s)).to_bits()
     })
 }
 
@@ -315,6 +325,41 @@ mod tests {
                 assert_eq!(seen, (0..size as u16).collect::<Vec<_>>(), "m{}n{}k{} {}", r.m, r.n, r.k, r.bits);
             }
         }
+    }
+
+    /// The formulas of the PTX ISA: row and column of value `i` of the lane with group `g` and thread `t` in it.
+    #[test]
+    fn fragments_follow_the_isa() {
+        type Place = fn(u32, u32, u32) -> (u32, u32);
+        let check = |name: &str, a: Element, rows: Place, columns: Place| {
+            let d = if a.integer() {
+                Element::S32
+            } else if a == Element::F64 {
+                a
+            } else {
+                Element::F32
+            };
+            let Some(shape) = MmaShape::find(name, [d, a, a, d]) else { panic!("{name}") };
+            let f = shape.fragments;
+            for lane in 0..32u32 {
+                let (g, t) = (lane / 4, lane % 4);
+                for (i, table) in f.a.iter().enumerate() {
+                    let (row, k) = rows(g, t, i as u32);
+                    assert_eq!(u32::from(table[lane as usize]), row * f.k as u32 + k, "{name} A {lane} {i}");
+                }
+                for (i, table) in f.b.iter().enumerate() {
+                    let (k, column) = columns(g, t, i as u32);
+                    assert_eq!(u32::from(table[lane as usize]), k * 8 + column, "{name} B {lane} {i}");
+                }
+            }
+        };
+        let half: Place = |g, t, i| (g + 8 * (i / 2 % 2), t * 2 + (i & 1) + 8 * (i / 4));
+        check("m16n8k16", Element::F16, half, |g, t, i| (t * 2 + (i & 1) + 8 * (i / 2), g));
+        let byte: Place = |g, t, i| (g + 8 * (i / 4 % 2), t * 4 + (i & 3) + 16 * (i / 8));
+        check("m16n8k32", Element::S8, byte, |g, t, i| (t * 4 + (i & 3) + 16 * (i / 4), g));
+        check("m16n8k16", Element::U8, byte, |g, t, i| (t * 4 + (i & 3), g));
+        check("m16n8k8", Element::Tf32, |g, t, i| (g + 8 * (i % 2), t + 4 * (i / 2)), |g, t, i| (t + 4 * i, g));
+        check("m8n8k4", Element::F64, |g, t, _| (g, t), |g, t, _| (t, g));
     }
 
     #[test]
