@@ -18,6 +18,7 @@ mod map;
 pub mod math;
 mod norm;
 mod pad;
+mod pool;
 mod product;
 mod reduce;
 mod runtime;
@@ -73,6 +74,7 @@ pub static KERNELS: &[&KernelRow] = &[
     &map::ROW,
     &norm::ROW,
     &pad::ROW,
+    &pool::ROW,
     &reduce::ROW,
     &copy::RESHAPE,
     &copy::SLICE,

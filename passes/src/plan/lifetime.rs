@@ -73,6 +73,7 @@ impl<'c> Lifetimes<'c> {
             match view.name().as_str() {
                 "ait.launch" | "tensor.from_elements" => view.results().into_iter().for_each(|r| self.add_root(r)),
                 "ait.reshape" | "ait.slice" | "tensor.cast" => self.alias(view.results()[0], operands[0]),
+                "arith.select" => operands.iter().for_each(|v| self.alias(view.results()[0], *v)),
                 "scf.if" | "scf.index_switch" => self.branches(op),
                 "scf.for" | "scf.while" => self.loop_op(op, &operands),
                 "func.return" => {

@@ -287,6 +287,11 @@ impl<'c> Rewriter<'c> {
             "tensor.from_elements" => self.from_elements(op, b),
             "scf.if" | "scf.index_switch" | "scf.for" | "scf.while" => return self.region_op(op),
             "scf.yield" | "scf.condition" => self.rewire(op)?,
+            // Simplification makes it of a branch that only chooses: the buffers are chosen instead.
+            "arith.select" if view.results()[0].r#type().is_tensor() => {
+                self.rewire(op)?;
+                self.retype(view.results()[0]);
+            }
             "func.return" => {
                 b.op("func.return", &[], &[], &[], vec![]);
                 self.dead.push(op);
