@@ -24,33 +24,39 @@ pub struct Buffer {
 
 /// Makes the buffers and parameter bytes that `specs` describe.
 pub fn arguments(program: &Program, specs: &[String], global: &mut GlobalMemory) -> Result<(Vec<u8>, Vec<Buffer>)> {
-    let mut args = Args::new(program);
+    let bad = |spec: &str| Error::Launch {
+        kernel: program.name.clone(),
+        what: format!("argument `{spec}` is none of {GRAMMAR}"),
+    };
     let mut buffers: Vec<Buffer> = Vec::new();
-    for (index, spec) in specs.iter().enumerate() {
-        let bad =
-            || Error::Launch { kernel: program.name.clone(), what: format!("argument `{spec}` is none of {GRAMMAR}") };
+    // Buffers come first, as a tensor map may precede its tensor.
+    for (argument, spec) in specs.iter().enumerate() {
         let parts: Vec<&str> = spec.split(':').collect();
-        args = match parts.as_slice() {
-            ["u32", n] => args.u32(number(n).ok_or_else(bad)? as u32),
-            ["u64", n] => args.u64(number(n).ok_or_else(bad)?),
-            ["f32", x] => args.f32(x.parse().map_err(|_| bad())?),
-            ["map", rest @ ..] => args.map(&map(rest, &buffers).ok_or_else(bad)?),
-            [usage @ ("in" | "out" | "inout"), bytes, fill @ ..] => {
-                let bytes = number(bytes).ok_or_else(bad)?;
-                let usage = match *usage {
-                    "in" => Use::Input,
-                    "out" => Use::Output,
-                    _ => Use::InOut,
-                };
-                let name = program.params.get(index).map_or_else(|| format!("argument {index}"), |p| p.name.clone());
-                let address = global.allocate(&name, bytes, usage);
-                if usage != Use::Output {
-                    global.upload(address, &filled(fill, bytes as usize).ok_or_else(bad)?)?;
-                }
-                buffers.push(Buffer { argument: index, address, bytes: bytes as usize });
-                args.u64(address)
-            }
-            _ => return Err(bad()),
+        let [usage @ ("in" | "out" | "inout"), bytes, fill @ ..] = parts.as_slice() else { continue };
+        let bytes = number(bytes).ok_or_else(|| bad(spec))?;
+        let usage = match *usage {
+            "in" => Use::Input,
+            "out" => Use::Output,
+            _ => Use::InOut,
+        };
+        let name = program.params.get(argument).map_or_else(|| format!("argument {argument}"), |p| p.name.clone());
+        let address = global.allocate(&name, bytes, usage);
+        if usage != Use::Output {
+            global.upload(address, &filled(fill, bytes as usize).ok_or_else(|| bad(spec))?)?;
+        }
+        buffers.push(Buffer { argument, address, bytes: bytes as usize });
+    }
+    let mut args = Args::new(program);
+    for (index, spec) in specs.iter().enumerate() {
+        let parts: Vec<&str> = spec.split(':').collect();
+        let buffer = buffers.iter().find(|b| b.argument == index);
+        args = match (parts.as_slice(), buffer) {
+            (_, Some(buffer)) => args.u64(buffer.address),
+            (["u32", n], _) => args.u32(number(n).ok_or_else(|| bad(spec))? as u32),
+            (["u64", n], _) => args.u64(number(n).ok_or_else(|| bad(spec))?),
+            (["f32", x], _) => args.f32(x.parse().map_err(|_| bad(spec))?),
+            (["map", rest @ ..], _) => args.map(&map(rest, &buffers).ok_or_else(|| bad(spec))?),
+            _ => return Err(bad(spec)),
         };
     }
     Ok((args.done()?, buffers))

@@ -62,11 +62,11 @@ fn encode(ty: Type, v: i32) -> Vec<u8> {
     }
 }
 
-fn ptx(ty: Type, a: Storage, b: Storage) -> String {
+fn ptx(ty: Type, a: Storage, b: Storage, registers: bool) -> String {
     let k = 32 / ty.bytes;
     let mut p = String::from(
         ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 pd, .param .align 64 .b8 ma[128], .param .align 64 .b8 mb[128])\n{\n\
-         .reg .pred %p<4>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<16>;\n.reg .b32 %d<32>;\n\
+         .reg .pred %p<4>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<16>;\n.reg .b32 %d<32>;\n.reg .b32 %a<16>;\n\
          .shared .align 1024 .b8 sm[16384];\n.shared .align 8 .b64 bar;\n\
          mov.u32 %r0, %tid.x;\nmov.u32 %r1, sm;\nmov.u32 %r2, bar;\nmov.u32 %r4, 0;\nsetp.ne.u32 %p1, %r0, 0;\n@%p1 bra WAIT0;\n\
          mbarrier.init.shared::cta.b64 [%r2], 1;\nfence.mbarrier_init.release.cluster;\n\
@@ -87,6 +87,22 @@ fn ptx(ty: Type, a: Storage, b: Storage) -> String {
         "WAIT0:\nbar.sync 0;\nWAIT:\nmbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;\n@!%p2 bra WAIT;\n",
     );
     let regs: Vec<_> = (0..32).map(|i| format!("%d{i}")).collect();
+    if registers {
+        // Fragments of A by ldmatrix, from rows of 16 bytes.
+        p.push_str("and.b32 %r7, %r0, 15;\nshr.u32 %r8, %r0, 5;\nshl.b32 %r8, %r8, 4;\nadd.u32 %r7, %r7, %r8;\nshl.b32 %r7, %r7, 4;\nshr.u32 %r8, %r0, 4;\nand.b32 %r8, %r8, 1;\nshl.b32 %r8, %r8, 10;\nadd.u32 %r7, %r7, %r8;\nadd.u32 %r7, %r7, %r1;\n");
+        for j in 0..4 {
+            let at = |i: usize| 4 * j + i;
+            let _ = writeln!(
+                p,
+                "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%a{}, %a{}, %a{}, %a{}}}, [%r7+{}];",
+                at(0),
+                at(1),
+                at(2),
+                at(3),
+                j * 2048
+            );
+        }
+    }
     let _ = writeln!(p, "wgmma.fence.sync.aligned;\nsetp.ne.u32 %p3, 0, 0;");
     for j in 0..4 {
         for (reg, storage, base) in [(2, a, 0), (3, b, 8192)] {
@@ -98,13 +114,16 @@ fn ptx(ty: Type, a: Storage, b: Storage) -> String {
             );
         }
         let flags = match ty.name {
+            "f16" if registers => format!(", 1, 1, {}", u8::from(!b.k_major)),
             "f16" | "bf16" => format!(", 1, 1, {}, {}", u8::from(!a.k_major), u8::from(!b.k_major)),
             "s8" => String::new(),
             _ => ", 1, 1".to_string(),
         };
+        let fragment = format!("{{%a{}, %a{}, %a{}, %a{}}}", 4 * j, 4 * j + 1, 4 * j + 2, 4 * j + 3);
+        let first = if registers { fragment } else { "%rd2".to_string() };
         let _ = writeln!(
             p,
-            "wgmma.mma_async.sync.aligned.m64n64k{k}.{}.{1}.{1} {{{2}}}, %rd2, %rd3, %p3{flags};\nsetp.eq.u32 %p3, 0, 0;",
+            "wgmma.mma_async.sync.aligned.m64n64k{k}.{}.{1}.{1} {{{2}}}, {first}, %rd3, %p3{flags};\nsetp.eq.u32 %p3, 0, 0;",
             ty.acc,
             ty.name,
             regs.join(", ")
@@ -119,9 +138,13 @@ fn ptx(ty: Type, a: Storage, b: Storage) -> String {
 }
 
 fn check(ty: Type, a: Storage, b: Storage) {
+    check_from(ty, a, b, false);
+}
+
+fn check_from(ty: Type, a: Storage, b: Storage, registers: bool) {
     let k = DEPTH / ty.bytes;
     let mut global = GlobalMemory::default();
-    let program = compile(&ptx(ty, a, b), "k", &mut global).expect("compiles");
+    let program = compile(&ptx(ty, a, b, registers), "k", &mut global).expect("compiles");
     let pd = global.allocate("d", 64 * 64 * 4, Use::Output);
     let mut operand = |storage: Storage, seed: usize| {
         let at = |mn: usize, k_: usize| value(mn * 131 + k_ + seed);
@@ -180,5 +203,13 @@ fn other_types_are_k_major() {
         ] {
             check(ty, storage, storage);
         }
+    }
+}
+
+#[test]
+fn fragments_of_a_from_registers() {
+    let a = Storage { swizzle: Swizzle::None, k_major: true };
+    for k_major in [true, false] {
+        check_from(F16_TYPE, a, Storage { swizzle: Swizzle::B128, k_major }, true);
     }
 }

@@ -2,6 +2,8 @@
 
 use super::bits;
 use super::lane::{B, BWide, H, HWide, Lane, Lanes};
+use crate::numeric::convert::fused32;
+use crate::numeric::minifloat::Round;
 use std::array::from_fn;
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -135,10 +137,6 @@ fn max64(a: f64, b: f64) -> f64 {
 
 fn nan(a: f32, b: f32, r: f32) -> f32 {
     if a.is_nan() || b.is_nan() { f32::NAN } else { r }
-}
-
-fn relu32(x: f32) -> f32 {
-    if x > 0.0 || x.is_nan() { x } else { 0.0 }
 }
 
 fn relu64(x: f64) -> f64 {
@@ -306,7 +304,12 @@ fn float_rows() -> Vec<Entry> {
         ("max.NaN", "f16x2", two!(H, |a, b, _c| H(nan(a.0, b.0, max32(a.0, b.0))), 2)), ("max.NaN", "bf16x2", two!(B, |a, b, _c| B(nan(a.0, b.0, max32(a.0, b.0))), 2)),
         ("ex2.approx", "f16x2", two!(H, |a, _b, _c| H(a.0.exp2()), 1)), ("ex2.approx", "bf16x2", two!(B, |a, _b, _c| B(a.0.exp2()), 1)),
         ("tanh.approx", "f16x2", two!(H, |a, _b, _c| H(a.0.tanh()), 1)), ("tanh.approx", "bf16x2", two!(B, |a, _b, _c| B(a.0.tanh()), 1)),
-        ("relu", "f32", un!(f32, |a| relu32(a))),
+        ("add.rz", "f32", bin!(f32, |a, b| fused32(a, 1.0, b, Round::Zero))), ("sub.rz", "f32", bin!(f32, |a, b| fused32(a, 1.0, -b, Round::Zero))),
+        ("mul.rz", "f32", bin!(f32, |a, b| fused32(a, b, -0.0, Round::Zero))), ("fma.rz", "f32", tri!(f32, |a, b, c| fused32(a, b, c, Round::Zero))),
+        ("add.rm", "f32", bin!(f32, |a, b| fused32(a, 1.0, b, Round::Down))), ("sub.rm", "f32", bin!(f32, |a, b| fused32(a, 1.0, -b, Round::Down))),
+        ("mul.rm", "f32", bin!(f32, |a, b| fused32(a, b, -0.0, Round::Down))), ("fma.rm", "f32", tri!(f32, |a, b, c| fused32(a, b, c, Round::Down))),
+        ("add.rp", "f32", bin!(f32, |a, b| fused32(a, 1.0, b, Round::Up))), ("sub.rp", "f32", bin!(f32, |a, b| fused32(a, 1.0, -b, Round::Up))),
+        ("mul.rp", "f32", bin!(f32, |a, b| fused32(a, b, -0.0, Round::Up))), ("fma.rp", "f32", tri!(f32, |a, b, c| fused32(a, b, c, Round::Up))),
     ]
 }
 

@@ -273,6 +273,8 @@ impl<'a> Cluster<'a> {
     fn report_deadlock(&mut self) {
         for (c, w, lane, pc, wait) in self.waiting() {
             let detail = self.describe(c, wait);
+            // A fragment at a barrier is already past it.
+            let pc = if matches!(wait, Wait::Named { .. } | Wait::Cluster { .. }) { pc.saturating_sub(1) } else { pc };
             let Some(inst) = self.grid.program.insts.get(pc as usize) else {
                 continue;
             };

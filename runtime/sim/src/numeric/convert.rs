@@ -256,6 +256,21 @@ pub fn round32(x: f64, round: Round) -> f32 {
     }
 }
 
+/// `a * b + c` of singles, rounded once in any direction.
+pub fn fused32(a: f32, b: f32, c: f32, round: Round) -> f32 {
+    let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
+    let sum = product + c;
+    // What the sum in f64 lost; f64 has bits to spare, so its sign decides like all of it.
+    let back = sum - product;
+    let lost = (product - (sum - back)) + (c - back);
+    let sticky = match lost.partial_cmp(&0.0) {
+        Some(std::cmp::Ordering::Greater) if sum.is_finite() => sum.next_up(),
+        Some(std::cmp::Ordering::Less) if sum.is_finite() => sum.next_down(),
+        _ => sum,
+    };
+    round32(sticky, round)
+}
+
 fn directed32(x: i128, round: Round) -> f32 {
     let r = x as f32;
     let back = r as i128;
@@ -328,6 +343,16 @@ mod tests {
         assert_eq!(round32(x, Round::Down), 1.0);
         assert_eq!(conv("f32", "s32", Round::Zero).apply(16_777_217, 0), f(16_777_216.0));
         assert_eq!(conv("f32", "s32", Round::Up).apply(16_777_217, 0), f(16_777_218.0));
+    }
+
+    #[test]
+    fn fused_operations_round_once() {
+        let tiny = f32::from_bits(1);
+        assert_eq!(fused32(1.0, 1.0, tiny, Round::Up), 1.0f32.next_up());
+        assert_eq!(fused32(1.0, 1.0, tiny, Round::Zero), 1.0);
+        assert_eq!(fused32(1.0, 1.0, -tiny, Round::Down), 1.0f32.next_down());
+        assert_eq!(fused32(-1.0, 1.0, -tiny, Round::Zero), -1.0);
+        assert_eq!(fused32(0.1, 0.2, 0.0, Round::Nearest), 0.1f32 * 0.2);
     }
 
     #[test]
