@@ -8,26 +8,41 @@
 mod argreduce;
 mod broadcast;
 mod cast;
+mod col2im;
 mod conv;
 mod copy;
+mod dft;
 mod domain;
+mod ext;
 mod flat;
 mod gather;
 mod gemm;
+mod grid_sample;
+mod jagged;
 mod map;
 pub mod math;
+mod nms;
+mod nonzero;
 mod norm;
 mod pad;
 mod pool;
 mod product;
+mod random;
 mod reduce;
+mod resize;
+mod roi_align;
 mod runtime;
 mod scalar;
+mod scan;
+mod scatter;
 mod scratch;
 mod softmax;
+mod sort;
 mod strips;
 pub mod target;
 mod tiling;
+mod topk;
+mod unique;
 mod vector;
 mod view;
 
@@ -66,21 +81,35 @@ pub struct KernelRow {
 pub static KERNELS: &[&KernelRow] = &[
     &argreduce::ROW,
     &cast::ROW,
+    &col2im::ROW,
     &copy::CONCAT,
     &conv::ROW,
+    &dft::ROW,
     &broadcast::EXPAND,
-    &gemm::ROW,
     &gather::ROW,
+    &gemm::ROW,
+    &grid_sample::ROW,
+    &jagged::TO_PADDED,
     &map::ROW,
+    &nms::ROW,
+    &nonzero::ROW,
     &norm::ROW,
     &pad::ROW,
     &pool::ROW,
+    &jagged::TO_JAGGED,
+    &random::ROW,
     &reduce::ROW,
     &copy::RESHAPE,
+    &resize::ROW,
+    &roi_align::ROW,
+    &scan::ROW,
+    &scatter::ROW,
     &copy::SLICE,
     &softmax::ROW,
     &copy::SPLIT,
+    &topk::ROW,
     &copy::TRANSPOSE,
+    &unique::ROW,
     &broadcast::WHERE,
 ];
 

@@ -17,8 +17,6 @@ use melior::ir::{
 pub enum FailCode {
     /// Index `a` is not in `[-b, b)`.
     IndexOutOfRange = 2,
-    /// `a` is more than `b`.
-    TooLarge = 4,
 }
 
 /// Stops the run: a check failed.

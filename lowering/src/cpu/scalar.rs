@@ -97,11 +97,6 @@ impl<'c> Num<'c> {
         }
     }
 
-    /// x - y
-    pub fn sub(self, b: Builder<'c>, x: Val<'c>, y: Val<'c>) -> Val<'c> {
-        if self.is_float() { b.subf(x, y) } else { b.subi(x, y) }
-    }
-
     /// x * y (and, of bools).
     pub fn mul(self, b: Builder<'c>, x: Val<'c>, y: Val<'c>) -> Val<'c> {
         match self.class {
@@ -229,7 +224,7 @@ fn float_to_int<'c>(b: Builder<'c>, x: Val<'c>, to: Num<'c>, saturate: bool) -> 
 }
 
 /// Toward zero, clamped to what the type holds; NaN becomes 0. (`arith.fptosi` is undefined out of range.)
-fn clamped_int<'c>(b: Builder<'c>, x: Val<'c>, to: Type<'c>, unsigned: bool) -> Val<'c> {
+pub fn clamped_int<'c>(b: Builder<'c>, x: Val<'c>, to: Type<'c>, unsigned: bool) -> Val<'c> {
     let sign = if unsigned { 'u' } else { 's' };
     let name = format!("llvm.fpto{sign}i.sat.i{}.f{}", to.bits(), x.r#type().bits());
     let attributes = [

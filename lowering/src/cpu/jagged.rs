@@ -1,0 +1,99 @@
+//! `ait.jagged_to_padded` and `ait.padded_to_jagged`: rows of a jagged tensor are copies of rows of the padded one.
+
+use super::{
+    Kernel, KernelRow, Unsupported,
+    broadcast::elements,
+    domain::{Domain, rescaled},
+    ext::Ext,
+    scalar::Num,
+    view::{View, product},
+};
+use aitmlir_dialects::{builder::Builder, types::Val};
+
+pub static TO_PADDED: KernelRow = KernelRow { op: "ait.jagged_to_padded", extent: elements, body: to_padded };
+pub static TO_JAGGED: KernelRow = KernelRow { op: "ait.padded_to_jagged", extent: elements, body: to_jagged };
+
+fn offset_of<'c>(b: Builder<'c>, offsets: &View<'c>, row: Val<'c>) -> Val<'c> {
+    let value = offsets.load(b, offsets.at(b, &[row]));
+    b.index_cast(value, aitmlir_dialects::types::Types::index_type(b.context()))
+}
+
+/// The view of what lies behind the first `skip` axes.
+fn inner<'c>(view: &View<'c>, skip: usize) -> View<'c> {
+    View { axes: view.axes[skip..].to_vec(), ..view.clone() }
+}
+
+/// Copies (or fills) the inner elements of one position.
+fn each_inner<'c>(b: Builder<'c>, to: &View<'c>, from: Option<&View<'c>>, value: Val<'c>) {
+    let views: Vec<_> = std::iter::once(to).chain(from).cloned().collect();
+    let domain = Domain::new(b, views, |_| false);
+    let groups: Vec<_> = (0..domain.groups.len()).collect();
+    domain.fold(b, &groups, &domain.origin(), &[], &mut |b, at, _| {
+        let value = at.get(1).map_or(value, |at| domain.views[1].load(b, *at));
+        domain.views[0].store(b, value, at[0]);
+        vec![]
+    });
+}
+
+fn to_padded<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
+    let b = k.b;
+    let (values, offsets) = (View::of(b, k.operand("values")), View::of(b, k.operand("offsets")));
+    let out = View::of(b, k.outs[0]);
+    let padding = Num::of(k.result_type(0)).constant(b, k.op.f64("padding").unwrap_or(0.0));
+    let (batch, length) = (out.axes[0].size, out.axes[1].size);
+    let places = product(b, &[batch, length]);
+    let (lo, hi) = rescaled(b, (lo, hi), out.elements(b), places);
+    b.each(lo, hi, |b, place| {
+        let (row, column) = (b.binary("arith.divui", place, length), b.binary("arith.remui", place, length));
+        let start = offset_of(b, &offsets, row);
+        let end = offset_of(b, &offsets, b.plus(row, 1));
+        let source = b.addi(start, column);
+        let to = View { offset: out.at(b, &[row, column]), ..inner(&out, 2) };
+        let held = b.cmpi("slt", source, end);
+        b.if_(
+            held,
+            &[],
+            |b| {
+                let from = View { offset: values.at(b, &[source]), ..inner(&values, 1) };
+                each_inner(b, &to, Some(&from), padding);
+                vec![]
+            },
+            |b| {
+                each_inner(b, &to, None, padding);
+                vec![]
+            },
+        );
+    });
+    Ok(())
+}
+
+fn to_jagged<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
+    let b = k.b;
+    let (input, offsets) = (View::of(b, k.operand("input")), View::of(b, k.operand("offsets")));
+    let out = View::of(b, k.outs[0]);
+    let zero = Num::of(k.result_type(0)).constant(b, 0.0);
+    let (lo, hi) = rescaled(b, (lo, hi), out.elements(b), out.axes[0].size);
+    b.loop_(input.axes[0].size, |b, row| {
+        let start = offset_of(b, &offsets, row);
+        let end = b.minsi(offset_of(b, &offsets, b.plus(row, 1)), hi);
+        b.each(b.maxsi(start, lo), end, |b, place| {
+            let column = b.subi(place, start);
+            let to = View { offset: out.at(b, &[place]), ..inner(&out, 1) };
+            let held = b.cmpi("slt", column, input.axes[1].size);
+            b.if_(
+                held,
+                &[],
+                |b| {
+                    let from = View { offset: input.at(b, &[row, column]), ..inner(&input, 2) };
+                    each_inner(b, &to, Some(&from), zero);
+                    vec![]
+                },
+                |b| {
+                    each_inner(b, &to, None, zero);
+                    vec![]
+                },
+            );
+        });
+    });
+    Ok(())
+}
