@@ -42,7 +42,9 @@ pub struct Context<'c> {
     pub(super) weights: Vec<Weight>,
     weight_names: HashMap<String, Vec<usize>>,
     pub(super) unsupported: Unsupported,
-    /// Names the dims of fresh symbols, for messages.
+    /// Does the program call the runtime's failure function?
+    pub(super) checks: bool,
+    /// The last seed given to a random operator without one.
     pub(super) random_seed: i64,
 }
 
@@ -56,6 +58,7 @@ impl<'c> Context<'c> {
             weights: Vec::new(),
             weight_names: HashMap::new(),
             unsupported: Unsupported::new(),
+            checks: false,
             random_seed: 0,
         }
     }

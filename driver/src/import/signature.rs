@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use aitmlir_dialects::{
     builder::Builder,
-    types::{Blk, DYNAMIC, TypeExt, Val, tensor_type},
+    types::{Blk, DYNAMIC, TypeExt, Types, Val, tensor_type},
 };
 use aitmlir_onnx::model::{Dim as OnnxDim, DimFact, Model, ValueInfo};
 use aitmlir_runtime::info;
@@ -88,6 +88,9 @@ pub fn import_model<'c>(context: &'c MlirContext, model: &Model, options: &Impor
         .add_regions([region])
         .build()
         .map_err(|e| ImportError::Model(format!("internal error: the function cannot be built: {e}")))?;
+    if state.checks {
+        declare_failure(outer);
+    }
     outer.insert(op);
     let infos = inputs.iter().map(|i| input_info(i, model)).collect::<Result<Vec<_>>>()?;
     let mut outputs = Vec::new();
@@ -106,6 +109,17 @@ fn input<'m>(b: Builder<'_>, value: &'m ValueInfo) -> Result<Input<'m>> {
         return Err(unfit(format!("a tensor of {}", tensor.dtype)));
     }
     Ok(Input { name: &value.name, dtype: tensor.dtype, dims })
+}
+
+/// The declaration of the runtime's function that ends a run with an error.
+fn declare_failure(b: Builder<'_>) {
+    let function = FunctionType::new(b.context(), &[b.context().int_type(64); 4], &[]);
+    let attributes = [
+        ("sym_name", b.str_attr(super::ops::FAIL)),
+        ("sym_visibility", b.str_attr("private")),
+        ("function_type", b.type_attr(function.into())),
+    ];
+    b.op("func.func", &[], &[], &attributes, vec![Region::new()]);
 }
 
 /// The type of the argument: what is not a number is `?`.

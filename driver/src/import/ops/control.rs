@@ -2,10 +2,11 @@
 
 use aitmlir_dialects::{
     builder::{Builder, results_of},
-    types::{Blk, Val, tensor_type},
+    types::{Blk, Types, Val, tensor_type},
 };
 use aitmlir_onnx::model::{DType, Graph};
-use melior::ir::{Block, BlockLike, Region, RegionLike, Type, ValueLike};
+use aitmlir_runtime::info::FailCode;
+use melior::ir::{Block, BlockLike, Region, RegionLike, Type, ValueLike, attribute::FlatSymbolRefAttribute};
 
 use super::{Operator, op};
 use crate::import::{
@@ -147,8 +148,14 @@ fn if_<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
     }
     let (then, otherwise) = (branch(n, "then_branch")?, branch(n, "else_branch")?);
     let condition = n.host(DType::Bool).val(condition);
+    let saved = n.memo.borrow().snapshot();
+    let chosen = then;
     let then = build_branch(n, then)?;
     let otherwise = build_branch(n, otherwise)?;
+    if then.values.iter().zip(&otherwise.values).any(|(a, b)| a.rank() != b.rank()) {
+        n.memo.borrow_mut().restore(saved);
+        return assume(n, condition, chosen);
+    }
     let joins = then
         .values
         .iter()
@@ -161,6 +168,29 @@ fn if_<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
     let op = n.b.op("scf.if", &[condition], &types, &[], vec![then.region, otherwise.region]);
     Ok(collect(n, &joins, &results_of(op)))
 }
+
+/// Branches of different rank: exporters write so when a dimension is squeezed where it is 1. Ranks are static here, so the first branch
+/// is compiled, and a run whose condition does not hold is an error.
+fn assume<'c>(n: &mut NodeContext<'_, 'c>, condition: Val<'c>, graph: &Graph) -> Outputs<'c> {
+    let bits = n.b.context().int_type(64);
+    n.b.if_(
+        condition,
+        &[],
+        |_| vec![],
+        |b| {
+            let number = |v: i64| b.int(bits, v);
+            let arguments = [number(FailCode::NotEqual as i64), number(0), number(0), number(1)];
+            let callee = FlatSymbolRefAttribute::new(b.context(), FAIL).into();
+            b.op("func.call", &arguments, &[], &[("callee", callee)], vec![]);
+            vec![]
+        },
+    );
+    n.checks = true;
+    inline(n, graph, &[])
+}
+
+/// The runtime's function that ends a run with an error.
+pub const FAIL: &str = "aitmlir_rt_fail";
 
 /// The results of control flow as values.
 fn collect<'c>(n: &NodeContext<'_, 'c>, joins: &[Join<'c>], results: &[Val<'c>]) -> Vec<Slot<'c>> {

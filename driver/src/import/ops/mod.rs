@@ -24,6 +24,8 @@ mod training;
 mod vision;
 mod window;
 
+pub use control::FAIL;
+
 use super::node::{NodeContext, Outputs};
 
 /// The function that imports an operator.
