@@ -115,14 +115,14 @@ impl<'c> Num<'c> {
         }
     }
 
-    /// The larger; NaN where one is.
+    /// The larger; NaN where one is. (The intrinsic, since LLVM finds reductions in it that it does not find in `arith.maximumf` expanded.)
     pub fn max(self, b: Builder<'c>, x: Val<'c>, y: Val<'c>) -> Val<'c> {
-        b.binary(["arith.maximumf", "arith.maxsi", "arith.maxui", "arith.ori"][self.class as usize], x, y)
+        b.binary(["llvm.intr.maximum", "arith.maxsi", "arith.maxui", "arith.ori"][self.class as usize], x, y)
     }
 
     /// The smaller; NaN where one is.
     pub fn min(self, b: Builder<'c>, x: Val<'c>, y: Val<'c>) -> Val<'c> {
-        b.binary(["arith.minimumf", "arith.minsi", "arith.minui", "arith.andi"][self.class as usize], x, y)
+        b.binary(["llvm.intr.minimum", "arith.minsi", "arith.minui", "arith.andi"][self.class as usize], x, y)
     }
 
     /// |x|
