@@ -6,13 +6,17 @@
 //! parallel range is, and the code of its body. Buffers have any strides unless their types say otherwise.
 
 mod argreduce;
+mod attention;
 mod broadcast;
+mod broadcast_bias;
 mod cast;
 mod col2im;
 mod conv;
 mod copy;
+mod deform_conv;
 mod dft;
 mod domain;
+mod dot;
 mod ext;
 mod flat;
 mod gather;
@@ -31,6 +35,7 @@ mod random;
 mod reduce;
 mod resize;
 mod roi_align;
+mod rnn;
 mod runtime;
 mod scalar;
 mod scan;
@@ -80,10 +85,13 @@ pub struct KernelRow {
 /// Every op that has a kernel, sorted by name.
 pub static KERNELS: &[&KernelRow] = &[
     &argreduce::ROW,
+    &attention::ROW,
+    &attention::B2B,
     &cast::ROW,
     &col2im::ROW,
     &copy::CONCAT,
     &conv::ROW,
+    &deform_conv::ROW,
     &dft::ROW,
     &broadcast::EXPAND,
     &gather::ROW,
@@ -96,11 +104,12 @@ pub static KERNELS: &[&KernelRow] = &[
     &norm::ROW,
     &pad::ROW,
     &pool::ROW,
+    &copy::RESHAPE,
     &jagged::TO_JAGGED,
     &random::ROW,
     &reduce::ROW,
-    &copy::RESHAPE,
     &resize::ROW,
+    &rnn::ROW,
     &roi_align::ROW,
     &scan::ROW,
     &scatter::ROW,

@@ -1,183 +1,244 @@
-//! `ait.pool`: one window after the other.
+//! `ait.pool`: a vector of neighbouring windows at a time; with indices, one window at a time.
 //!
-//! The parallel range is batch x channels. For each output the range of taps that lie in the input is worked out once a dimension, so the loops over a
-//! window have no bounds checks.
+//! The parallel range is the channels of all images.
 
-use super::{Kernel, KernelRow, Unsupported, scalar::Num};
+use super::{
+    Kernel, KernelRow, Unsupported,
+    conv::{
+        geometry::{Geometry, Triple, spatial_strides},
+        image::{Access, Row},
+    },
+    flat::Flat,
+    product::{both, either},
+    scalar::Num,
+    scratch::scratch,
+    tiling::Tiling,
+    vector::VectorOps,
+};
 use aitmlir_dialects::{
     ait::PoolKind,
     builder::Builder,
-    types::{TypeExt, Types, Val},
+    types::{TypeExt, Types, Val, vector_type},
 };
-use melior::ir::ValueLike;
 
 pub static ROW: KernelRow = KernelRow { op: "ait.pool", extent, body };
 
 fn extent<'c>(k: &Kernel<'c>) -> Val<'c> {
-    let out = k.outs[0];
-    k.b.muli(k.b.dim(out, 0), k.b.dim(out, 1))
+    k.b.muli(k.b.dim(k.outs[0], 0), k.b.dim(k.outs[0], 1))
+}
+
+struct Pool<'c> {
+    kind: PoolKind,
+    kernel: Triple<i64>,
+    pads_end: Triple<i64>,
+    include_pad: bool,
+    power: i64,
+    geometry: Geometry<'c>,
+    input: Flat<'c>,
+    strides: Triple<Val<'c>>,
+    /// How elements are read, and what sums are made in.
+    num: Num<'c>,
+    acc: Num<'c>,
 }
 
 fn body<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
-    let missing = || Unsupported("has no known kind".to_owned());
-    let kind = k.op.kind::<PoolKind>("kind").ok_or_else(missing)?;
-    let (input, out) = (k.operand("input"), k.outs[0]);
-    let spatial = out.r#type().shape().len() - 2;
-    let sizes: Vec<_> = (0..spatial).map(|d| k.b.dim(input, d + 2)).collect();
-    let pool = Pool { k, kind, num: Num::of(k.tensor_type("input").element_type()), input, sizes };
-    let channels = k.b.dim(input, 1);
-    let outputs: Vec<_> = (0..spatial).map(|d| k.b.dim(out, d + 2)).collect();
-    let one = k.b.index(1);
-    k.b.for_(lo, hi, one, &[], |b, plane, _| {
-        let (n, c) = (b.divsi(plane, channels), b.remsi(plane, channels));
-        b.loops(&outputs, |b, at| pool.output(b, plane, &[n, c], at));
-        vec![]
-    });
+    let b = k.b;
+    let kernel = k.op.i64s("kernel");
+    let spatial = kernel.len();
+    let sizes: Vec<_> = kernel.iter().map(|n| b.index(*n)).collect();
+    let input = Flat::new(b, k.operand("input"), k.tensor_type("input"));
+    let num = Num::of(k.tensor_type("input"));
+    let kind = k.op.kind("kind").unwrap_or(PoolKind::Max);
+    let pool = Pool {
+        kind,
+        kernel: super::conv::geometry::triple(&kernel, 1),
+        pads_end: super::conv::geometry::triple(&k.op.i64s("pads")[spatial..], 0),
+        include_pad: k.op.has("count_include_pad"),
+        power: k.op.i64("p").unwrap_or(2),
+        geometry: Geometry::new(k, &sizes),
+        strides: spatial_strides(b, &input),
+        input,
+        num,
+        acc: if kind == PoolKind::Max { num } else { num.wide(b) },
+    };
+    if k.outs.len() > 1 { pool.with_indices(k, [lo, hi]) } else { pool.plain(k, [lo, hi]) }
     Ok(())
 }
 
-struct Pool<'k, 'c> {
-    k: &'k Kernel<'c>,
-    kind: PoolKind,
-    num: Num<'c>,
-    input: Val<'c>,
-    /// The input's spatial dimensions.
-    sizes: Vec<Val<'c>>,
-}
-
-/// The taps of one dimension that lie in the input: coordinates start + tap * dilation for taps in [first, last).
-struct Taps<'c> {
-    start: Val<'c>,
-    first: Val<'c>,
-    last: Val<'c>,
-    /// The taps that an average with padding divides by.
-    padded: Val<'c>,
-}
-
-impl<'c> Pool<'_, 'c> {
-    fn attribute(&self, name: &str, d: usize) -> i64 {
-        self.k.op.i64s(name).get(d).copied().unwrap_or(0)
-    }
-
-    fn taps(&self, b: Builder<'c>, d: usize, at: Val<'c>) -> Taps<'c> {
-        let (kernel, dilation) = (b.index(self.attribute("kernel", d)), b.index(self.attribute("dilations", d)));
-        let spatial = self.sizes.len();
-        let (pad, pad_end) = (self.attribute("pads", d), self.attribute("pads", spatial + d));
-        let start = b.subi(b.muli(at, b.index(self.attribute("strides", d))), b.index(pad));
+impl<'c> Pool<'c> {
+    fn plain(&self, k: &Kernel<'c>, [lo, hi]: [Val<'c>; 2]) {
+        let (b, g) = (k.b, &self.geometry);
+        let lanes = Tiling::host().lanes(self.acc.r#type.accumulator());
+        let [depth, height, width] = g.output;
+        let (data, starts) = scratch(k, self.acc.r#type, &[b.plus(width, lanes)]);
+        let out = Flat::new(b, k.outs[0], k.result_type(0));
+        let out_strides = spatial_strides(b, &out);
+        let channels = b.dim(k.outs[0], 1);
+        let access = Access::of(self.input.is_unit(self.input.strides.len() - 1), g.strides[2], false);
         let zero = b.index(0);
-        // ceil(x / dilation) of what is left, at least 0.
-        let count = |x: Val<'c>| b.binary("arith.ceildivsi", b.maxsi(x, zero), dilation);
-        let first = count(b.subi(zero, start));
-        let last = b.minsi(kernel, count(b.subi(self.sizes[d], start)));
-        let end = b.addi(self.sizes[d], b.index(pad_end));
-        Taps { start, first, last, padded: b.minsi(kernel, count(b.subi(end, start))) }
+        b.for_(lo, hi, b.index(1), &[], |b, unit, _| {
+            let at = [b.divsi(unit, channels), b.remsi(unit, channels)];
+            let (from, to) = (self.input.at(b, &at), out.at(b, &at));
+            b.loops(&[depth, height], |b, ivs| {
+                b.for_(zero, width, b.index(lanes), &[], |b, pixel, _| {
+                    let value = self.window(b, from, [ivs[0], ivs[1]], pixel, access, lanes);
+                    b.vstore(value, data, b.addi(starts[0], pixel));
+                    vec![]
+                });
+                let to = b.addi(to, b.addi(b.muli(ivs[0], out_strides[0]), b.muli(ivs[1], out_strides[1])));
+                b.loop_(width, |b, pixel| {
+                    let value = b.load(data, &[b.addi(starts[0], pixel)]);
+                    let value = self.finish(b, value, [ivs[0], ivs[1], pixel]);
+                    b.store(value, out.data, &[b.addi(to, b.muli(pixel, out_strides[2]))]);
+                });
+            });
+            vec![]
+        });
     }
 
-    fn output(&self, b: Builder<'c>, plane: Val<'c>, outer: &[Val<'c>], at: &[Val<'c>]) {
-        let taps: Vec<_> = at.iter().enumerate().map(|(d, at)| self.taps(b, d, *at)).collect();
-        let wide = if self.kind == PoolKind::Max { self.num } else { self.num.wide(b) };
-        let mut state = vec![if self.kind == PoolKind::Max { wide.lowest(b) } else { wide.constant(b, 0.0) }];
-        if self.k.outs.len() > 1 {
-            state.push(b.index(0));
-        }
-        let state = self.window(b, plane, outer, &taps, &mut Vec::new(), wide, &state);
-        let indices: Vec<_> = outer.iter().chain(at).copied().collect();
-        let value = self.finish(b, wide, state[0], &taps);
-        b.store(wide.convert(b, value, self.num, false), self.k.outs[0], &indices);
-        if let Some(out) = self.k.outs.get(1) {
-            b.store(b.index_cast(state[1], b.context().int_type(64)), *out, &indices);
-        }
+    fn coordinate(&self, b: Builder<'c>, dim: usize, out: Val<'c>, tap: Val<'c>) -> Val<'c> {
+        let g = &self.geometry;
+        b.plus(b.addi(b.times(out, g.strides[dim]), b.times(tap, g.dilations[dim])), -g.pads[dim])
     }
 
-    /// The loops over the taps of the dimensions that `at` does not fix yet.
-    #[expect(clippy::too_many_arguments, reason = "a recursion over dimensions carries its whole state")]
-    fn window(
-        &self,
-        b: Builder<'c>,
-        plane: Val<'c>,
-        outer: &[Val<'c>],
-        taps: &[Taps<'c>],
-        at: &mut Vec<Val<'c>>,
-        wide: Num<'c>,
-        state: &[Val<'c>],
-    ) -> Vec<Val<'c>> {
-        let d = at.len();
-        let Some(tap) = taps.get(d) else {
-            let indices: Vec<_> = outer.iter().chain(at.iter()).copied().collect();
-            let x = self.num.convert(b, b.load(self.input, &indices), wide, false);
-            return self.combine(b, plane, at, wide, state, x);
+    /// The combined elements of a vector of windows.
+    fn window(&self, b: Builder<'c>, from: Val<'c>, [d, h]: [Val<'c>; 2], pixel: Val<'c>, access: Access, lanes: i64) -> Val<'c> {
+        let g = &self.geometry;
+        let (zero, one) = (b.index(0), b.index(1));
+        let vector = vector_type(lanes, self.acc.r#type);
+        let (start, outside) = match self.kind {
+            PoolKind::Max => (b.splat(self.num.lowest(b), lanes), b.splat(self.num.lowest(b), lanes)),
+            _ => (b.fill(vector, 0.0), b.fill(vector_type(lanes, self.num.r#type), 0.0)),
         };
-        let dilation = b.index(self.attribute("dilations", d));
-        let one = b.index(1);
-        b.for_(tap.first, tap.last, one, state, |b, i, state| {
-            at.push(b.addi(tap.start, b.muli(i, dilation)));
-            let next = self.window(b, plane, outer, taps, at, wide, state);
-            at.pop();
-            next
-        })
+        b.for_(zero, g.kernel[0], one, &[start], |b, kd, sum| {
+            let depth = self.coordinate(b, 0, d, kd);
+            b.for_(zero, g.kernel[1], one, sum, |b, kh, sum| {
+                let height = self.coordinate(b, 1, h, kh);
+                let inside = both(b, b.cmpi("ult", depth, g.input[0]), b.cmpi("ult", height, g.input[1]));
+                let base = b.addi(b.muli(depth, self.strides[0]), b.muli(height, self.strides[1]));
+                let row = Row {
+                    source: self.input.data,
+                    base: b.addi(from, base),
+                    stride: self.strides[2],
+                    step: b.index(g.strides[2]),
+                    limit: g.input[2],
+                    lanes,
+                };
+                let taps = |b: Builder<'c>| {
+                    b.for_(zero, g.kernel[2], one, sum, |b, kw, sum| {
+                        let first = self.coordinate(b, 2, pixel, kw);
+                        let value = row.vector_or(b, access, first, outside);
+                        vec![self.combine(b, sum[0], value)]
+                    })
+                };
+                b.if_(inside, &[vector], taps, |_| sum.to_vec())
+            })
+        })[0]
     }
 
-    fn combine(
-        &self,
-        b: Builder<'c>,
-        plane: Val<'c>,
-        at: &[Val<'c>],
-        wide: Num<'c>,
-        state: &[Val<'c>],
-        x: Val<'c>,
-    ) -> Vec<Val<'c>> {
+    fn combine(&self, b: Builder<'c>, sum: Val<'c>, value: Val<'c>) -> Val<'c> {
+        if self.kind == PoolKind::Max {
+            return self.num.max(b, sum, value);
+        }
+        let value = b.convert(value, self.input.unsigned, self.acc.r#type);
         match self.kind {
-            PoolKind::Max if state.len() == 1 => vec![wide.max(b, state[0], x)],
-            PoolKind::Max => {
-                let better = wide.less(b, state[0], x);
-                let place = self.place(b, plane, at);
-                vec![b.select(better, x, state[0]), b.select(better, place, state[1])]
-            }
-            PoolKind::Average => vec![wide.add(b, state[0], x)],
             PoolKind::Lp => {
-                let magnitude = wide.abs(b, x);
-                vec![wide.add(b, state[0], self.power(b, wide, magnitude, self.p() as f64))]
+                let size = if self.power % 2 == 0 { value } else { self.acc.abs(b, value) };
+                let power = (1..self.power).fold(size, |product, _| b.multiply(product, size));
+                self.acc.add(b, sum, power)
             }
+            _ => self.acc.add(b, sum, value),
         }
     }
 
-    fn p(&self) -> i64 {
-        self.k.op.i64("p").unwrap_or(2)
-    }
-
-    /// x^exponent for x >= 0.
-    fn power(&self, b: Builder<'c>, wide: Num<'c>, x: Val<'c>, exponent: f64) -> Val<'c> {
-        if exponent == 1.0 {
-            x
-        } else if exponent == 2.0 {
-            wide.mul(b, x, x)
-        } else if exponent == 0.5 {
-            b.unary("math.sqrt", x)
-        } else {
-            b.binary("math.powf", x, wide.constant(b, exponent))
-        }
-    }
-
-    /// The flat index of an input element in [N, C, spatial...].
-    fn place(&self, b: Builder<'c>, plane: Val<'c>, at: &[Val<'c>]) -> Val<'c> {
-        let column_major = self.k.op.has("storage_order");
-        let order: Vec<usize> =
-            if column_major { (0..at.len()).rev().collect() } else { (0..at.len()).collect() };
-        let volume = self.sizes.iter().fold(b.index(1), |product, size| b.muli(product, *size));
-        let within = order.iter().fold(b.index(0), |sum, d| b.addi(b.muli(sum, self.sizes[*d]), at[*d]));
-        b.addi(b.muli(plane, volume), within)
-    }
-
-    fn finish(&self, b: Builder<'c>, wide: Num<'c>, value: Val<'c>, taps: &[Taps<'c>]) -> Val<'c> {
-        match self.kind {
+    fn finish(&self, b: Builder<'c>, value: Val<'c>, at: Triple<Val<'c>>) -> Val<'c> {
+        let result = match self.kind {
             PoolKind::Max => value,
             PoolKind::Average => {
-                let padded = self.k.op.has("count_include_pad");
-                let counts = taps.iter().map(|t| if padded { t.padded } else { b.subi(t.last, t.first) });
-                let count = counts.fold(b.index(1), |product, count| b.muli(product, count));
-                wide.div(b, value, wide.from_index(b, count))
+                let count = (0..3).map(|d| self.count(b, d, at[d])).reduce(|x, y| b.muli(x, y));
+                let count = b.index_cast(count.unwrap_or_else(|| b.index(1)), b.context().int_type(32));
+                self.acc.div(b, value, b.convert(count, false, self.acc.r#type))
             }
-            PoolKind::Lp => self.power(b, wide, value, 1.0 / self.p() as f64),
-        }
+            PoolKind::Lp if !self.acc.is_float() || self.power == 1 => value,
+            PoolKind::Lp if self.power == 2 => b.unary("math.sqrt", value),
+            PoolKind::Lp => b.binary("math.powf", value, b.float(self.acc.r#type, 1.0 / self.power as f64)),
+        };
+        b.convert(result, self.input.unsigned, self.num.r#type)
+    }
+
+    /// How many taps of the window at `out` count in a dimension.
+    fn count(&self, b: Builder<'c>, dim: usize, out: Val<'c>) -> Val<'c> {
+        let g = &self.geometry;
+        let zero = b.index(0);
+        let start = b.plus(b.times(out, g.strides[dim]), -g.pads[dim]);
+        let (first, end) = if self.include_pad {
+            (b.index(-g.pads[dim]), b.plus(g.input[dim], self.pads_end[dim]))
+        } else {
+            (zero, g.input[dim])
+        };
+        let taps = |to: Val<'c>| {
+            let steps = b.ceil_div(b.maxsi(b.subi(to, start), zero), b.index(g.dilations[dim]));
+            b.minsi(steps, b.index(self.kernel[dim]))
+        };
+        b.maxsi(b.subi(taps(end), taps(first)), b.index(if self.kernel[dim] > 0 { 0 } else { 1 }))
+    }
+
+    fn with_indices(&self, k: &Kernel<'c>, [lo, hi]: [Val<'c>; 2]) {
+        let (b, g) = (k.b, &self.geometry);
+        let column_major = k.op.has("storage_order");
+        let values = Flat::new(b, k.outs[0], k.result_type(0));
+        let indices = Flat::new(b, k.outs[1], k.result_type(1));
+        let (value_strides, index_strides) = (spatial_strides(b, &values), spatial_strides(b, &indices));
+        let channels = b.dim(k.outs[0], 1);
+        let plane = super::conv::geometry::volume(b, g.input);
+        b.for_(lo, hi, b.index(1), &[], |b, unit, _| {
+            let at = [b.divsi(unit, channels), b.remsi(unit, channels)];
+            let from = self.input.at(b, &at);
+            let origin = b.muli(unit, plane);
+            b.loops(&g.output, |b, out| {
+                let best = self.best(b, from, [out[0], out[1], out[2]], column_major);
+                let place = |b: Builder<'c>, flat: &Flat<'c>, strides: &Triple<Val<'c>>| {
+                    (0..3).fold(flat.at(b, &at), |sum, d| b.addi(sum, b.muli(out[d], strides[d])))
+                };
+                b.store(best[0], values.data, &[place(b, &values, &value_strides)]);
+                let index = b.index_cast(b.addi(origin, best[1]), indices.element());
+                b.store(index, indices.data, &[place(b, &indices, &index_strides)]);
+            });
+            vec![]
+        });
+    }
+
+    /// The largest element of a window and its place in the channel.
+    fn best(&self, b: Builder<'c>, from: Val<'c>, out: Triple<Val<'c>>, column_major: bool) -> Vec<Val<'c>> {
+        let g = &self.geometry;
+        let (zero, one) = (b.index(0), b.index(1));
+        let types = [self.num.r#type, b.context().index_type()];
+        let start = [self.num.lowest(b), b.index(-1)];
+        let result = b.for_(zero, g.kernel[0], one, &start, |b, kd, best| {
+            b.for_(zero, g.kernel[1], one, best, |b, kh, best| {
+                b.for_(zero, g.kernel[2], one, best, |b, kw, best| {
+                    let tap = [kd, kh, kw];
+                    let at: Vec<_> = (0..3).map(|d| self.coordinate(b, d, out[d], tap[d])).collect();
+                    let inside = (0..3).map(|d| b.cmpi("ult", at[d], g.input[d])).reduce(|x, y| both(b, x, y));
+                    let inside = inside.unwrap_or_else(|| b.int(b.context().int_type(1), 1));
+                    let take = |b: Builder<'c>| {
+                        let place = (0..3).fold(from, |sum, d| b.addi(sum, b.muli(at[d], self.strides[d])));
+                        let value = b.load(self.input.data, &[place]);
+                        let mut better = either(b, self.num.less(b, best[0], value), b.cmpi("slt", best[1], zero));
+                        if self.num.is_float() {
+                            better = either(b, better, b.cmpf("uno", value, value));
+                        }
+                        let index = if column_major {
+                            b.addi(b.muli(b.addi(b.muli(at[2], g.input[1]), at[1]), g.input[0]), at[0])
+                        } else {
+                            b.addi(b.muli(b.addi(b.muli(at[0], g.input[1]), at[1]), g.input[2]), at[2])
+                        };
+                        vec![b.select(better, value, best[0]), b.select(better, index, best[1])]
+                    };
+                    b.if_(inside, &types, take, |_| best.to_vec())
+                })
+            })
+        });
+        vec![result[0], b.maxsi(result[1], zero)]
     }
 }

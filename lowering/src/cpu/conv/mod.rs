@@ -3,7 +3,7 @@
 mod depthwise;
 mod filter;
 pub mod geometry;
-mod image;
+pub mod image;
 
 use super::{
     Kernel, KernelRow, Unsupported,
