@@ -1,6 +1,7 @@
 //! The ONNX importer: a normalised model becomes `func.func @main` of `ait` operations.
 //!
-//! * [`scalar`]: scalars that fold; the one way in which shape arithmetic and elementwise code are written
+//! * [`scalar`]: scalars that are known or live in SSA values, and what is remembered of those
+//! * [`calc`]: arithmetic over them, on the host and in regions of scalar code
 //! * [`value`]: what a name stands for: a tensor with tracked shape and, where small and known, elements
 //! * [`context`]: the state of an import
 //! * [`build`]: `ait` operations with shapes tracked
@@ -14,6 +15,7 @@
 
 mod attribute;
 pub mod build;
+pub mod calc;
 pub mod context;
 pub mod error;
 pub mod graph;
