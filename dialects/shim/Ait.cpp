@@ -20,6 +20,9 @@ using namespace mlir;
 /// Implemented in dialects/src/ait/verify: emits the errors of one op and says whether it is valid.
 extern "C" bool aitmlir_rs_verify(MlirOperation op);
 
+/// The same for a launch and the symbol that it names (null where there is none).
+extern "C" bool aitmlir_rs_verify_launch(MlirOperation op, MlirOperation callee);
+
 #include "AitDialect.cpp.inc"
 #include "AitEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
@@ -41,6 +44,11 @@ void AitDialect::initialize() {
 }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
+  Operation *callee = tables.lookupNearestSymbolFrom(getOperation(), getCalleeAttr());
+  return success(aitmlir_rs_verify_launch(wrap(getOperation()), wrap(callee)));
+}
 
 #define VERIFY_IN_RUST(Op)                                                                                            \
   LogicalResult Op::verify() { return success(aitmlir_rs_verify(wrap(getOperation()))); }

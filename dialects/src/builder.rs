@@ -424,7 +424,9 @@ pub fn block_arguments<'c>(block: Blk<'c>) -> Vec<Val<'c>> {
 /// The op that defines a value, where it is not a block argument.
 pub fn defining_op<'c>(value: Val<'c>) -> Option<Op<'c>> {
     // SAFETY: asked only of op results.
-    value.is_operation_result().then(|| unsafe { OperationRef::from_raw(mlir_sys::mlirOpResultGetOwner(value.to_raw())) })
+    value
+        .is_operation_result()
+        .then(|| unsafe { OperationRef::from_raw(mlir_sys::mlirOpResultGetOwner(value.to_raw())) })
 }
 
 /// The operations of a block, in order (a snapshot: safe to erase while walking).
@@ -494,9 +496,8 @@ pub fn users_of<'c>(value: Val<'c>) -> Vec<Op<'c>> {
 /// `arguments`; returns the terminator's operands.
 pub fn inline_block<'c>(builder: Builder<'c>, block: Blk<'c>, arguments: &[Val<'c>]) -> Vec<Val<'c>> {
     let mut map: Vec<(Val<'c>, Val<'c>)> = block_arguments(block).into_iter().zip(arguments.iter().copied()).collect();
-    let lookup = |map: &[(Val<'c>, Val<'c>)], v: Val<'c>| {
-        map.iter().rev().find(|(from, _)| *from == v).map_or(v, |(_, to)| *to)
-    };
+    let lookup =
+        |map: &[(Val<'c>, Val<'c>)], v: Val<'c>| map.iter().rev().find(|(from, _)| *from == v).map_or(v, |(_, to)| *to);
     for op in operations_of(block) {
         // SAFETY: a live op; asked only of its own block's end.
         let is_terminator = unsafe { mlir_sys::mlirOperationGetNextInBlock(op.to_raw()) }.ptr.is_null();

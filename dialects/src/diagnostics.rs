@@ -1,7 +1,10 @@
 //! MLIR diagnostics from Rust.
 
 use crate::{ffi, types::Op};
-use melior::{StringRef, ir::{Location, Value, ValueLike}};
+use melior::{
+    StringRef,
+    ir::{Location, Value, ValueLike},
+};
 use std::any::Any;
 
 /// The severity of a diagnostic, in the order of MLIR's C API.

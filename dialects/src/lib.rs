@@ -15,7 +15,10 @@ pub mod ffi;
 pub mod pass;
 pub mod types;
 
-use melior::{Context, dialect::{DialectHandle, DialectRegistry}};
+use melior::{
+    Context,
+    dialect::{DialectHandle, DialectRegistry},
+};
 
 /// A context with the dialects that the compiler uses, all loaded.
 pub fn new_context() -> Context {
@@ -23,9 +26,19 @@ pub fn new_context() -> Context {
     let raw = |get: unsafe extern "C" fn() -> mlir_sys::MlirDialectHandle| unsafe { DialectHandle::from_raw(get()) };
     let registry = DialectRegistry::new();
     for handle in [
-        DialectHandle::arith(), DialectHandle::affine(), DialectHandle::cf(), DialectHandle::func(),
-        raw(mlir_sys::mlirGetDialectHandle__index__), DialectHandle::linalg(), DialectHandle::llvm(), raw(mlir_sys::mlirGetDialectHandle__math__),
-        DialectHandle::memref(), DialectHandle::scf(), DialectHandle::tensor(), raw(mlir_sys::mlirGetDialectHandle__vector__), raw(ffi::mlirGetDialectHandle__ait__),
+        DialectHandle::arith(),
+        DialectHandle::affine(),
+        DialectHandle::cf(),
+        DialectHandle::func(),
+        raw(mlir_sys::mlirGetDialectHandle__index__),
+        DialectHandle::linalg(),
+        DialectHandle::llvm(),
+        raw(mlir_sys::mlirGetDialectHandle__math__),
+        DialectHandle::memref(),
+        DialectHandle::scf(),
+        DialectHandle::tensor(),
+        raw(mlir_sys::mlirGetDialectHandle__vector__),
+        raw(ffi::mlirGetDialectHandle__ait__),
     ] {
         handle.insert_dialect(&registry);
     }
@@ -43,4 +56,15 @@ extern "C" fn aitmlir_rs_verify(op: mlir_sys::MlirOperation) -> bool {
     // SAFETY: MLIR passes a live op.
     let op = unsafe { melior::ir::OperationRef::from_raw(op) };
     ait::verify::verify(op)
+}
+
+/// Forwarded from C++: verifies a launch against the symbol that it names, null where there is none.
+#[unsafe(no_mangle)]
+extern "C" fn aitmlir_rs_verify_launch(op: mlir_sys::MlirOperation, callee: mlir_sys::MlirOperation) -> bool {
+    // SAFETY: MLIR passes live ops.
+    let (op, callee) = unsafe {
+        use melior::ir::OperationRef;
+        (OperationRef::from_raw(op), (!callee.ptr.is_null()).then(|| OperationRef::from_raw(callee)))
+    };
+    ait::verify::verify_launch(op, callee)
 }

@@ -98,9 +98,7 @@ unsafe extern "C" fn trampoline(pass: *const ffi::Pass, op: MlirOperation, value
     // SAFETY: the shim passes back the pointer to the first field of a leaked `Registered`, a live op and one value an option.
     let (decl, op, options) = unsafe {
         let decl = (*pass.cast::<Registered>()).decl;
-        let options = decl.options.iter().enumerate().map(|(i, o)| {
-            (o.name, text(*values.add(i)).unwrap_or_default())
-        });
+        let options = decl.options.iter().enumerate().map(|(i, o)| (o.name, text(*values.add(i)).unwrap_or_default()));
         (decl, OperationRef::from_raw(op), options.collect::<Vec<_>>())
     };
     run_guarded(decl, op, options)
@@ -131,7 +129,11 @@ fn run_guarded(decl: &'static PassDecl, op: Op<'_>, options: Vec<(&'static str, 
         Ok(result) => result.is_ok(),
         Err(panic) => {
             let text = crate::diagnostics::panic_text(&*panic);
-            diagnostics::emit_at(op, Severity::Error, &format!("internal error in {}: {text}; please report it", decl.name));
+            diagnostics::emit_at(
+                op,
+                Severity::Error,
+                &format!("internal error in {}: {text}; please report it", decl.name),
+            );
             false
         }
     }

@@ -1,5 +1,6 @@
 //! Short forms of melior's types for code that builds and reads IR: everything that is owned by the context gets the context's lifetime.
 
+use melior::Context;
 use melior::ir::{
     BlockRef, OperationRef, RegionRef, Type, TypeLike, Value, ValueLike,
     r#type::{IntegerType, MemRefType, RankedTensorType},
@@ -10,7 +11,6 @@ use mlir_sys::{
     mlirShapedTypeGetRank, mlirStridedLayoutAttrGet, mlirTypeIsAIndex, mlirTypeIsAMemRef, mlirTypeIsARankedTensor,
     mlirVectorTypeGet,
 };
-use melior::Context;
 
 /// An SSA value of a module that lives as long as its context is used.
 pub type Val<'c> = Value<'c, 'c>;

@@ -34,14 +34,15 @@ def Ait_IndexOp : Ait_Op<"index", [Pure]> {
   let assemblyFormat = "$dim attr-dict";
 }
 
-def Ait_LaunchOp : Ait_Op<"launch", [AttrSizedOperandSegments]> {
+def Ait_LaunchOp : Ait_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs an outlined kernel";
   let description = [{
     Calls the kernel function `callee`. Before the memory plan it takes tensors and gives tensors, `dims` holding one index for each `?`
     of the results from left to right. After the plan its operands are buffers, the results are written to `outs`, and it has no
     results and no `dims`.
 
-    C1: `callee` names a function of the module with matching argument types. C2: either `outs` or results, not both.
+    C1: `callee` names a function of the module with matching argument types. C2: either `outs` or results, not both. C3: one `dims` index
+    for each `?` of the results.
     ```mlir
     %1 = ait.launch @k0(%0, %n : tensor<?x4xf32>, index) dims(%n) -> tensor<?x4xf32>
     ait.launch @k0(%a, %n : memref<?x4xf32>, index) outs(%b : memref<?x4xf32>)
@@ -86,7 +87,7 @@ def Ait_ExpandOp : Ait_ComputeOp<"expand"> {
   let assemblyFormat = "$input (`dims` `(` $dims^ `)`)? attr-dict `:` type($input) `to` type($result)";
 }
 
-def Ait_MapOp : Ait_ComputeOp<"map", [AttrSizedOperandSegments]> {
+def Ait_MapOp : Ait_ComputeOp<"map", [IsolatedFromAbove, AttrSizedOperandSegments]> {
   let summary = "Fused elementwise code over broadcast operands";
   let description = [{
     Evaluates the region once for each element of the result. The region has one scalar argument for each input (signless) and
@@ -142,7 +143,8 @@ def Ait_AttentionOp : Ait_ComputeOp<"attention"> {
   let description = [{
     softmax(scale * Q K^T + bias, masked by `causal`) V, with Q [B, H, M, D], K [B, Hkv, N, D], V [B, Hkv, N, Dv] and H a multiple of Hkv
     (grouped queries). A row whose scores are all masked gives 0. `bias` broadcasts to [B, H, M, N].
-    C1: the ranks are 4. C2: the head sizes of Q and K agree. C3: K and V agree in B, Hkv, N. C4: at most one bias.
+    C1: the ranks are 4. C2: the head sizes of Q and K agree. C3: K and V agree in B, Hkv, N. C4: at most one bias. C5: H is a multiple of Hkv,
+    the result is [B, H, M, Dv] and the bias broadcasts.
   }];
   let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
                        Variadic<AnyRankedTensor>:$bias, F64Attr:$scale,
@@ -154,12 +156,13 @@ def Ait_AttentionOp : Ait_ComputeOp<"attention"> {
   }];
 }
 
-def Ait_B2bGemmOp : Ait_ComputeOp<"b2b_gemm"> {
+def Ait_B2bGemmOp : Ait_ComputeOp<"b2b_gemm", [IsolatedFromAbove]> {
   let summary = "Back-to-back product without softmax";
   let description = [{
     out = mask(alpha1 * act(alpha0 * Q K^T + bias)) V, Q [B, H, M, D], K [B, H, N, D], V [B, H, N, Dv]; the region is `act` (one
     scalar argument of the accumulator type); with `divide_by_length` the score is also divided by N.
-    C1: the ranks are 4. C2: Q and K agree in B, H, D, and K and V in B, H, N. C3: at most one bias.
+    C1: the ranks are 4. C2: Q and K agree in B, H, D, and K and V in B, H, N. C3: at most one bias. C4: the result is [B, H, M, Dv] and the bias
+    broadcasts to [B, H, M, N]. C5: the region takes and gives one accumulator.
   }];
   let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
                        Variadic<AnyRankedTensor>:$bias, F64Attr:$alpha0, F64Attr:$alpha1, UnitAttr:$divide_by_length,
@@ -172,7 +175,7 @@ def Ait_B2bGemmOp : Ait_ComputeOp<"b2b_gemm"> {
   }];
 }
 
-def Ait_ConvOp : Ait_ComputeOp<"conv"> {
+def Ait_ConvOp : Ait_ComputeOp<"conv", [IsolatedFromAbove]> {
   let summary = "Convolution of 1 to 3 spatial dimensions, with an epilogue";
   let description = [{
     Input [N, C, spatial...], filter [M, C/groups, kernel...] ([C, M/groups, kernel...] where `transposed`), result
@@ -214,14 +217,14 @@ def Ait_DeformConvOp : Ait_ComputeOp<"deform_conv"> {
   }];
 }
 
-def Ait_GemmOp : Ait_ComputeOp<"gemm"> {
+def Ait_GemmOp : Ait_ComputeOp<"gemm", [IsolatedFromAbove]> {
   let summary = "Batched matrix product with an epilogue";
   let description = [{
     result = epilogue(alpha * A B, extras...). A is [batch..., M, K] (`row`) or [batch..., K, M] (`col`); B is [batch..., K, N] (`row`) or [batch..., N, K] (`col`);
     the batch dimensions broadcast. Accumulator and epilogue as for `ait.conv`.
 
     C1: A, B have rank 2 or more. C2: the K dimensions agree. C3: the result is the broadcast batch, M, N. C4: A and B have one element type up
-    to signedness. C5: the epilogue's arguments match. C6: extras broadcast to the result.
+    to signedness. C5: the epilogue's arguments match; without one there are no extras. C6: extras broadcast to the result.
     ```mlir
     %1 = ait.gemm %x, %w row col extras(%b : tensor<64xf16>) : tensor<?x32xf16>, tensor<64x32xf16> -> tensor<?x64xf16> epilogue {
     ^bb0(%acc: f32, %bias: f16):
@@ -606,6 +609,7 @@ def Ait_PaddedToJaggedOp : Ait_ComputeOp<"padded_to_jagged"> {
 
 def Ait_BufferAllocOp : Ait_Op<"buffer.alloc"> {
   let summary = "A buffer whose size depends on data; it lives until the run ends";
+  let description = "C1: one `dims` index for each `?` of the result.";
   let arguments = (ins Variadic<Index>:$dims);
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "(`dims` `(` $dims^ `)`)? attr-dict `:` type($result)";
@@ -627,6 +631,7 @@ def Ait_BufferConstantOp : Ait_Op<"buffer.constant", [Pure]> {
 
 def Ait_BufferOutputOp : Ait_Op<"buffer.output"> {
   let summary = "The buffer of output number `index`, whose dimensions are now known";
+  let description = "C1: one `dims` index for each `?` of the result. C2: `index` is not negative.";
   let arguments = (ins I64Attr:$index, Variadic<Index>:$dims);
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "$index (`dims` `(` $dims^ `)`)? attr-dict `:` type($result)";

@@ -21,8 +21,16 @@ pub fn result_dim<'c>(b: Builder<'c>, op: OpView<'c>, result: usize, dim: usize)
     match name.as_str() {
         "ait.map" => rule.stated().or_else(|| rule.broadcast(&op.group("inputs"), 0)),
         "ait.where" => rule.broadcast(&op.operands(), 0),
-        "ait.expand" | "ait.random" | "ait.reshape" | "ait.topk" | "ait.nms" | "ait.nonzero" | "ait.col2im"
-        | "ait.resize" | "ait.jagged_to_padded" | "ait.padded_to_jagged" => rule.stated(),
+        "ait.expand"
+        | "ait.random"
+        | "ait.reshape"
+        | "ait.topk"
+        | "ait.nms"
+        | "ait.nonzero"
+        | "ait.col2im"
+        | "ait.resize"
+        | "ait.jagged_to_padded"
+        | "ait.padded_to_jagged" => rule.stated(),
         "ait.dft" => rule.stated().or_else(|| rule.same()),
         "ait.reduce" => rule.stated().or_else(|| rule.reduced(&op.i64s("axes"), op.has("keepdims"))),
         "ait.argreduce" => rule.reduced(&[op.i64("axis")?], op.has("keepdims")),
@@ -34,9 +42,11 @@ pub fn result_dim<'c>(b: Builder<'c>, op: OpView<'c>, result: usize, dim: usize)
             Some(b.dim(op.operand(source)?, dim))
         }
         "ait.conv" => rule.conv(),
-        "ait.deform_conv" => {
-            Some(if dim < 2 { b.dim(op.operand(if dim == 0 { "input" } else { "filter" })?, 0) } else { b.dim(op.operand("offset")?, dim) })
-        }
+        "ait.deform_conv" => Some(if dim < 2 {
+            b.dim(op.operand(if dim == 0 { "input" } else { "filter" })?, 0)
+        } else {
+            b.dim(op.operand("offset")?, dim)
+        }),
         "ait.pool" => rule.pool(),
         "ait.concat" => rule.concat(),
         "ait.split" => rule.split(),
@@ -45,11 +55,14 @@ pub fn result_dim<'c>(b: Builder<'c>, op: OpView<'c>, result: usize, dim: usize)
         "ait.grid_sample" => {
             Some(if dim < 2 { b.dim(op.operand("input")?, dim) } else { b.dim(op.operand("grid")?, dim - 1) })
         }
-        "ait.roi_align" => Some(if dim == 0 { b.dim(op.operand("rois")?, 0) } else { b.dim(op.operand("input")?, dim) }),
+        "ait.roi_align" => {
+            Some(if dim == 0 { b.dim(op.operand("rois")?, 0) } else { b.dim(op.operand("input")?, dim) })
+        }
         "ait.rnn" => rule.rnn(),
         "ait.unique" => Some(b.dim(op.operand("input")?, 0)),
         "ait.launch" => {
-            let before: usize = op.results()[..result].iter().map(|r| dynamic_before(&r.r#type().shape(), usize::MAX)).sum();
+            let before: usize =
+                op.results()[..result].iter().map(|r| dynamic_before(&r.r#type().shape(), usize::MAX)).sum();
             op.group("dims").get(before + dynamic_before(&rule.shape, dim)).copied()
         }
         _ if name.starts_with("ait.") => rule.same(),

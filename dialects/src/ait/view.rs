@@ -13,8 +13,8 @@ use mlir_sys::{
     mlirArrayAttrGetElement, mlirArrayAttrGetNumElements, mlirAttributeIsAArray, mlirAttributeIsADenseF64Array,
     mlirAttributeIsADenseI32Array, mlirAttributeIsADenseI64Array, mlirAttributeIsAFloat, mlirAttributeIsAInteger,
     mlirAttributeIsAString, mlirDenseArrayGetNumElements, mlirDenseF64ArrayGetElement, mlirDenseI32ArrayGetElement,
-    mlirDenseI64ArrayGetElement, mlirFloatAttrGetValueDouble, mlirIntegerAttrGetValueInt, mlirOperationGetAttributeByName,
-    mlirStringAttrGetValue,
+    mlirDenseI64ArrayGetElement, mlirFloatAttrGetValueDouble, mlirIntegerAttrGetValueInt,
+    mlirOperationGetAttributeByName, mlirStringAttrGetValue,
 };
 
 /// A read-only view of one operation.
@@ -144,7 +144,8 @@ impl<'c> OpView<'c> {
 
     /// As [`OpView::group`]; empty where the op has no such group.
     pub fn group_or_empty(self, group: &str) -> Vec<Val<'c>> {
-        let declared = schema::operand_groups(&self.name()).is_some_and(|groups| groups.iter().any(|g| g.name == group));
+        let declared =
+            schema::operand_groups(&self.name()).is_some_and(|groups| groups.iter().any(|g| g.name == group));
         if declared { self.group(group) } else { Vec::new() }
     }
 
@@ -215,7 +216,9 @@ pub fn splat(attribute: Attribute<'_>) -> Option<f64> {
         let element = mlir_sys::mlirDenseElementsAttrGetSplatValue(raw);
         if mlirAttributeIsAFloat(element) {
             Some(mlirFloatAttrGetValueDouble(element))
-        } else if mlirAttributeIsAInteger(element) && mlir_sys::mlirTypeIsAInteger(mlir_sys::mlirAttributeGetType(element)) {
+        } else if mlirAttributeIsAInteger(element)
+            && mlir_sys::mlirTypeIsAInteger(mlir_sys::mlirAttributeGetType(element))
+        {
             let r#type = mlir_sys::mlirAttributeGetType(element);
             Some(if mlir_sys::mlirIntegerTypeIsUnsigned(r#type) {
                 mlir_sys::mlirIntegerAttrGetValueUInt(element) as f64
