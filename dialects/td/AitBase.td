@@ -24,7 +24,7 @@ def Ait_Dialect : Dialect {
       `index` operand in `dims(...)`, one for each `?` from left to right.
     * Unsigned tensors have element types `ui8`..`ui64`; scalar code in regions is signless, so a region argument for a `ui8`
       element is `i8`. Booleans are `i1`.
-    * Regions are isolated: what scalar code reads comes in as an argument, or is a constant of the region.
+    * Regions may read scalars from outside of the operation, never tensors; outlining turns them into arguments of the kernel.
     * Binary broadcasting is NumPy's: shapes are aligned at the right, a dimension of 1 stretches.
     * Large constants are `#ait.weights<"name">`, a key into the model's weight store.
     * One operation has two forms, `ait.launch`: on tensors before the memory plan, on buffers after it. The `ait.buffer.*` operations exist

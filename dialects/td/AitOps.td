@@ -87,7 +87,7 @@ def Ait_ExpandOp : Ait_ComputeOp<"expand"> {
   let assemblyFormat = "$input (`dims` `(` $dims^ `)`)? attr-dict `:` type($input) `to` type($result)";
 }
 
-def Ait_MapOp : Ait_ComputeOp<"map", [IsolatedFromAbove, AttrSizedOperandSegments]> {
+def Ait_MapOp : Ait_ComputeOp<"map", [AttrSizedOperandSegments]> {
   let summary = "Fused elementwise code over broadcast operands";
   let description = [{
     Evaluates the region once for each element of the result. The region has one scalar argument for each input (signless) and
@@ -156,7 +156,7 @@ def Ait_AttentionOp : Ait_ComputeOp<"attention"> {
   }];
 }
 
-def Ait_B2bGemmOp : Ait_ComputeOp<"b2b_gemm", [IsolatedFromAbove]> {
+def Ait_B2bGemmOp : Ait_ComputeOp<"b2b_gemm"> {
   let summary = "Back-to-back product without softmax";
   let description = [{
     out = mask(alpha1 * act(alpha0 * Q K^T + bias)) V, Q [B, H, M, D], K [B, H, N, D], V [B, H, N, Dv]; the region is `act` (one
@@ -175,7 +175,7 @@ def Ait_B2bGemmOp : Ait_ComputeOp<"b2b_gemm", [IsolatedFromAbove]> {
   }];
 }
 
-def Ait_ConvOp : Ait_ComputeOp<"conv", [IsolatedFromAbove]> {
+def Ait_ConvOp : Ait_ComputeOp<"conv"> {
   let summary = "Convolution of 1 to 3 spatial dimensions, with an epilogue";
   let description = [{
     Input [N, C, spatial...], filter [M, C/groups, kernel...] ([C, M/groups, kernel...] where `transposed`), result
@@ -217,7 +217,7 @@ def Ait_DeformConvOp : Ait_ComputeOp<"deform_conv"> {
   }];
 }
 
-def Ait_GemmOp : Ait_ComputeOp<"gemm", [IsolatedFromAbove]> {
+def Ait_GemmOp : Ait_ComputeOp<"gemm"> {
   let summary = "Batched matrix product with an epilogue";
   let description = [{
     result = epilogue(alpha * A B, extras...). A is [batch..., M, K] (`row`) or [batch..., K, M] (`col`); B is [batch..., K, N] (`row`) or [batch..., N, K] (`col`);

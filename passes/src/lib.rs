@@ -1,5 +1,6 @@
 //! Every `ait`-to-`ait` rewrite: one file (or folder) a pass, one registry.
 
+pub mod canonicalize;
 pub mod fuse;
 pub mod outline;
 pub mod plan;
@@ -8,7 +9,13 @@ pub mod split_constants;
 use aitmlir_dialects::pass::{PassDecl, register};
 
 /// All passes of this crate, in the order of the reference.
-pub static PASSES: &[&PassDecl] = &[&fuse::FUSE, &outline::OUTLINE_KERNELS, &split_constants::SPLIT_CONSTANTS, &plan::PLAN_MEMORY];
+pub static PASSES: &[&PassDecl] = &[
+    &canonicalize::CANONICALIZE,
+    &fuse::FUSE,
+    &outline::OUTLINE_KERNELS,
+    &split_constants::SPLIT_CONSTANTS,
+    &plan::PLAN_MEMORY,
+];
 
 /// Registers all passes in MLIR's registry. Call it once a process.
 pub fn register_all() {

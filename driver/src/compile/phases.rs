@@ -9,7 +9,10 @@ use aitmlir_lowering::{
     cpu::{self, target::CpuTarget},
     host,
 };
-use aitmlir_passes::{fuse::FUSE, outline::OUTLINE_KERNELS, plan::PLAN_MEMORY, split_constants::SPLIT_CONSTANTS};
+use aitmlir_passes::{
+    canonicalize::CANONICALIZE, fuse::FUSE, outline::OUTLINE_KERNELS, plan::PLAN_MEMORY,
+    split_constants::SPLIT_CONSTANTS,
+};
 use aitmlir_runtime::info::ModelInfo;
 use anyhow::{Context as _, Result, anyhow};
 use clap::ValueEnum;
@@ -141,6 +144,8 @@ impl<'c> Compilation<'c> {
     }
 
     fn fuse(&mut self) -> Result<()> {
+        self.simplify()?;
+        self.ours(&[&CANONICALIZE])?;
         self.simplify()?;
         self.ours(&[&FUSE])?;
         self.simplify()

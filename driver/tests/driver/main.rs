@@ -2,6 +2,7 @@
 
 mod affine;
 mod cli;
+mod docs;
 mod header;
 mod package;
 mod run;
