@@ -36,6 +36,7 @@ pub fn rewrite<'c>(pass: &PassContext<'c>, function: Op<'c>, lifetimes: Lifetime
         lifetimes,
         places: HashMap::new(),
         hoisted: HashMap::new(),
+        sizes: HashMap::new(),
         buffers: HashMap::new(),
         dead: Vec::new(),
         globals: 0,
@@ -75,6 +76,8 @@ struct Rewriter<'c> {
     places: HashMap<usize, (Val<'c>, Place<'c>)>,
     /// Values recomputed at the function's entry.
     hoisted: HashMap<*const std::ffi::c_void, Option<Val<'c>>>,
+    /// The bytes known at compile time and the dimensions to multiply them by, to the aligned size.
+    sizes: HashMap<(i64, Vec<*const std::ffi::c_void>), Val<'c>>,
     /// Tensor value to buffer.
     buffers: HashMap<*const std::ffi::c_void, Val<'c>>,
     dead: Vec<Op<'c>>,
@@ -143,17 +146,20 @@ impl<'c> Rewriter<'c> {
         self.places = offsets.into_iter().map(|(i, offset)| (i, (arena, offset))).collect();
     }
 
-    /// The aligned size of a launch's result in bytes, computed at the function's entry.
+    /// The aligned size of a launch's result in bytes, computed at the function's entry; one value for equal sizes.
     fn size_at_entry(&mut self, value: Val<'c>, known: i64) -> Option<Val<'c>> {
-        let mut bytes = self.entry.index(known);
-        for dim in self.stated_dims(value)? {
-            let dim = self.hoist(dim)?;
-            bytes = self.entry.muli(bytes, dim);
+        let dims = self.stated_dims(value)?.into_iter().map(|dim| self.hoist(dim)).collect::<Option<Vec<_>>>()?;
+        let size_key = (known, dims.iter().map(|dim| key(*dim)).collect::<Vec<_>>());
+        if let Some(size) = self.sizes.get(&size_key) {
+            return Some(*size);
         }
         let b = self.entry;
+        let bytes = dims.into_iter().fold(b.index(known), |product, dim| b.muli(product, dim));
         let mask = b.index(-layout::ALIGNMENT);
         let rounded = b.addi(bytes, b.index(layout::ALIGNMENT - 1));
-        Some(b.binary("arith.andi", rounded, mask))
+        let size = b.binary("arith.andi", rounded, mask);
+        self.sizes.insert(size_key, size);
+        Some(size)
     }
 
     /// The `dims` operands of a launch that belong to one of its results.
