@@ -5,7 +5,7 @@ PYTHON := PYTHONPATH=test target/venv/bin/python -W error::SyntaxWarning
 export AITMLIR_BIN := target/$(if $(filter dev,$(PROFILE)),debug,release)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint docs conformance real-models bad-input
+.PHONY: help build demo test lint docs conformance real-models bad-input facts sim
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -44,3 +44,9 @@ bad-input: ## Damaged files, wrong tensors, full disks: each must end in one cle
 	@scripts/setup demo
 	cargo build -p aitmlir-driver --bins --profile $(PROFILE)
 	@$(PYTHON) -m bad_input -j $(JOBS) $(ARGS)
+
+facts: ## The layout algebra against the facts of the open CuTe IR
+	cargo run -q -p cute-layout --example facts
+
+sim: ## The PTX simulator: its kernels, planted faults and speed
+	cargo run -q --release -p ptx-sim --bin sim-report
