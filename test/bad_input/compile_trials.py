@@ -165,7 +165,9 @@ def _outputs(source: pathlib.Path, folder: pathlib.Path) -> Iterator[Trial]:
     taken.mkdir(exist_ok=True)
     yield partial(_elsewhere, "output-is-a-folder", source, taken)
     yield partial(_elsewhere, "output-empty-name", source, pathlib.Path(""))
-    yield partial(_elsewhere, "output-full-device", source, pathlib.Path("/dev/full"))
+    pipe = folder / "pipe.so"
+    os.mkfifo(pipe)
+    yield partial(_elsewhere, "output-is-a-pipe", source, pipe)
     yield partial(_compile, "output-file-too-large", folder, source, limit=_small_files)
     yield partial(_compile, "weights-file-too-large", folder, source, "--weights=file", limit=_small_files)
     disk = folder / "disk"

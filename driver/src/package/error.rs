@@ -43,7 +43,7 @@ pub enum Error {
         message: String,
     },
     /// The output path is not one.
-    #[error("{}: not a file name", .0.display())]
+    #[error("cannot write {}: not the name of a regular file", .0.display())]
     OutputName(PathBuf),
     /// The compiler handed in something that does not fit together.
     #[error("internal error (please report): {0}")]

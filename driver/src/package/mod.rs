@@ -96,7 +96,8 @@ impl Stage {
     fn new(output: &Path) -> Result<Stage> {
         let bad = || Error::OutputName(output.to_path_buf());
         let stem = output.file_stem().and_then(|stem| stem.to_str()).ok_or_else(bad)?.to_string();
-        if output.is_dir() {
+        // The library is moved into place: that must not take the place of a folder, a device or a pipe.
+        if output.exists() && !output.is_file() {
             return Err(bad());
         }
         let parent = folder(output);

@@ -35,6 +35,24 @@ fn a_failure_leaves_nothing() {
 }
 
 #[test]
+fn what_is_no_regular_file_stays() {
+    let dir = tempfile::tempdir().expect("folder");
+    let output = at(&dir, "m.so");
+    let _socket = std::os::unix::net::UnixListener::bind(&output).expect("socket");
+    let data: [&[u8]; 3] = [&[0; 16], &[0; 16], &[]];
+    let error = package(Package {
+        program: program(),
+        info: info("m"),
+        constants: &data,
+        weights: WeightsPlace::Embed,
+        output: &output,
+    })
+    .expect_err("a socket is in its place");
+    assert!(error.to_string().ends_with("not the name of a regular file"), "{error}");
+    assert_eq!(std::fs::read_dir(dir.path()).expect("folder").count(), 1);
+}
+
+#[test]
 fn a_linker_without_compiler_driver_will_do() {
     let dir = tempfile::tempdir().expect("folder");
     let mut info = info("plain");
