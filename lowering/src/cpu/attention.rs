@@ -3,14 +3,8 @@
 //! The parallel range is the rows of all heads and batch entries.
 
 use super::{
-    Kernel, KernelRow, Unsupported,
-    broadcast_bias::Bias,
-    dot::Rows,
-    flat::Flat,
-    gemm::unflatten,
-    product::strip::Place,
-    scratch::scratch,
-    vector::VectorOps,
+    Kernel, KernelRow, Unsupported, broadcast_bias::Bias, dot::Rows, flat::Flat, gemm::unflatten,
+    product::strip::Place, scratch::scratch, vector::VectorOps,
 };
 use aitmlir_dialects::{
     ait::CausalKind,
@@ -29,10 +23,15 @@ fn extent<'c>(k: &Kernel<'c>) -> Val<'c> {
 fn attention<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
     let heads = Heads::new(k);
     let scale = k.op.f64("scale").unwrap_or(1.0);
-    heads.rows(k, [lo, hi], &|b, score, bias| {
-        let scaled = b.mulf(score, b.float(heads.acc, scale));
-        bias.map_or(scaled, |bias| b.addf(scaled, bias))
-    }, true);
+    heads.rows(
+        k,
+        [lo, hi],
+        &|b, score, bias| {
+            let scaled = b.mulf(score, b.float(heads.acc, scale));
+            bias.map_or(scaled, |bias| b.addf(scaled, bias))
+        },
+        true,
+    );
     Ok(())
 }
 
@@ -40,20 +39,25 @@ fn b2b_gemm<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsuppor
     let heads = Heads::new(k);
     let (alpha0, alpha1) = (k.op.f64("alpha0").unwrap_or(1.0), k.op.f64("alpha1").unwrap_or(1.0));
     let divide = k.op.has("divide_by_length");
-    heads.rows(k, [lo, hi], &|b, score, bias| {
-        let scaled = b.mulf(score, b.float(heads.acc, alpha0));
-        let sum = bias.map_or(scaled, |bias| b.addf(scaled, bias));
-        let active = match k.op.block(0) {
-            Some(block) => inline_block(b, block, &[sum]).first().copied().unwrap_or(sum),
-            None => sum,
-        };
-        let result = b.mulf(b.convert(active, false, heads.acc), b.float(heads.acc, alpha1));
-        if !divide {
-            return result;
-        }
-        let length = b.index_cast(heads.keys, b.context().int_type(64));
-        b.divf(result, b.convert(length, false, heads.acc))
-    }, false);
+    heads.rows(
+        k,
+        [lo, hi],
+        &|b, score, bias| {
+            let scaled = b.mulf(score, b.float(heads.acc, alpha0));
+            let sum = bias.map_or(scaled, |bias| b.addf(scaled, bias));
+            let active = match k.op.block(0) {
+                Some(block) => inline_block(b, block, &[sum]).first().copied().unwrap_or(sum),
+                None => sum,
+            };
+            let result = b.mulf(b.convert(active, false, heads.acc), b.float(heads.acc, alpha1));
+            if !divide {
+                return result;
+            }
+            let length = b.index_cast(heads.keys, b.context().int_type(64));
+            b.divf(result, b.convert(length, false, heads.acc))
+        },
+        false,
+    );
     Ok(())
 }
 

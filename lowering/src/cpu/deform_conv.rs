@@ -96,7 +96,8 @@ impl<'c> Deform<'c> {
         let number = b.addi(b.muli(b.addi(b.muli(group, kh), i), kw), j);
         let pair = b.addi(number, number);
         let coordinate = |out: Val<'c>, tap: Val<'c>, dim: usize, which: Val<'c>| {
-            let whole = b.plus(b.addi(b.times(out, self.strides[dim]), b.times(tap, self.dilations[dim])), -self.pads[dim]);
+            let whole =
+                b.plus(b.addi(b.times(out, self.strides[dim]), b.times(tap, self.dilations[dim])), -self.pads[dim]);
             let offset = self.offset.read(b, self.offset.at(b, &[n, which, y, x]), self.acc);
             let whole = b.index_cast(whole, b.context().int_type(64));
             b.addf(b.convert(whole, false, self.acc), offset)

@@ -39,7 +39,16 @@ impl<'c> Rows<'c> {
         let way = if self.unit { "unit" } else { "any" };
         let name = format!("aitmlir_dot_{way}_{}_{}", type_name(from, unsigned), type_name(acc, false));
         let arguments = [
-            self.matrix.data, x.data, to.data, self.at, x.at, to.at, self.row_stride, self.step_stride, self.rows, self.steps,
+            self.matrix.data,
+            x.data,
+            to.data,
+            self.at,
+            x.at,
+            to.at,
+            self.row_stride,
+            self.step_stride,
+            self.rows,
+            self.steps,
         ];
         let mut types: Vec<Type<'c>> = [from, acc, acc].map(|t| memref_type(&[DYNAMIC], t)).to_vec();
         types.resize(arguments.len(), b.context().index_type());
@@ -56,7 +65,11 @@ impl<'c> Rows<'c> {
                 unsigned,
                 acc,
             };
-            if unit { dot.vectors(b, args[8]) } else { dot.scalars(b, args[8]) }
+            if unit {
+                dot.vectors(b, args[8])
+            } else {
+                dot.scalars(b, args[8])
+            }
             b.op("func.return", &[], &[], &[], vec![]);
         });
         k.at(b).call(&name, &arguments, &[]);
@@ -95,8 +108,7 @@ impl<'c> Dot<'c> {
         let lanes = Tiling::host().lanes(self.acc);
         let (zero, lanes_) = (b.index(0), b.index(lanes));
         let full = b.muli(b.divsi(self.steps, lanes_), lanes_);
-        let bases: Vec<_> =
-            (0..count).map(|i| b.addi(self.at, b.muli(b.plus(row, i), self.row_stride))).collect();
+        let bases: Vec<_> = (0..count).map(|i| b.addi(self.at, b.muli(b.plus(row, i), self.row_stride))).collect();
         let start = vec![b.fill(vector_type(lanes, self.acc), 0.0); count as usize];
         let sums = b.for_(zero, full, lanes_, &start, |b, step, sums| {
             let x = b.vload(self.x.data, b.addi(self.x.at, step), lanes);

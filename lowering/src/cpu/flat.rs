@@ -77,7 +77,10 @@ impl<'c> Flat<'c> {
         }
         let shape = r#type.shape();
         (from..to.saturating_sub(1)).all(|i| {
-            strides[i] != DYNAMIC && shape[i + 1] >= 0 && strides[i + 1] != DYNAMIC && strides[i] == strides[i + 1] * shape[i + 1]
+            strides[i] != DYNAMIC
+                && shape[i + 1] >= 0
+                && strides[i + 1] != DYNAMIC
+                && strides[i] == strides[i + 1] * shape[i + 1]
         })
     }
 }

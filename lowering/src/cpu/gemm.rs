@@ -144,4 +144,3 @@ pub fn unflatten<'c>(b: Builder<'c>, number: Val<'c>, dims: &[Val<'c>]) -> Vec<V
     }
     coordinates
 }
-

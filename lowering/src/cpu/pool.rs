@@ -61,7 +61,11 @@ fn body<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported>
         num,
         acc: if kind == PoolKind::Max { num } else { num.wide(b) },
     };
-    if k.outs.len() > 1 { pool.with_indices(k, [lo, hi]) } else { pool.plain(k, [lo, hi]) }
+    if k.outs.len() > 1 {
+        pool.with_indices(k, [lo, hi])
+    } else {
+        pool.plain(k, [lo, hi])
+    }
     Ok(())
 }
 
@@ -102,7 +106,15 @@ impl<'c> Pool<'c> {
     }
 
     /// The combined elements of a vector of windows.
-    fn window(&self, b: Builder<'c>, from: Val<'c>, [d, h]: [Val<'c>; 2], pixel: Val<'c>, access: Access, lanes: i64) -> Val<'c> {
+    fn window(
+        &self,
+        b: Builder<'c>,
+        from: Val<'c>,
+        [d, h]: [Val<'c>; 2],
+        pixel: Val<'c>,
+        access: Access,
+        lanes: i64,
+    ) -> Val<'c> {
         let g = &self.geometry;
         let (zero, one) = (b.index(0), b.index(1));
         let vector = vector_type(lanes, self.acc.r#type);

@@ -2,8 +2,8 @@
 
 use super::{Kernel, vector::VectorOps};
 use aitmlir_dialects::{
-    builder::{Builder, block_of, operations_of},
     ait::OpView,
+    builder::{Builder, block_of, operations_of},
     types::{DYNAMIC, TypeExt, Types, Val, memref_type},
 };
 use melior::ir::{

@@ -28,7 +28,14 @@ pub fn extent<'c>(k: &Kernel<'c>) -> Val<'c> {
 }
 
 /// The units `lo..hi`.
-pub fn body<'c>(k: &Kernel<'c>, [lo, hi]: [Val<'c>; 2], g: &Geometry<'c>, input: &Flat<'c>, filter: &Filter<'c>, epilogue: &Epilogue<'c>) {
+pub fn body<'c>(
+    k: &Kernel<'c>,
+    [lo, hi]: [Val<'c>; 2],
+    g: &Geometry<'c>,
+    input: &Flat<'c>,
+    filter: &Filter<'c>,
+    epilogue: &Epilogue<'c>,
+) {
     let (b, target) = (k.b, Tiling::host());
     let acc = input.element().accumulator();
     let channels = b.dim(k.outs[0], 1);
@@ -83,7 +90,16 @@ impl<'c> Plane<'_, 'c> {
             type_name(acc, false)
         );
         let constants = |t: Triple<i64>| t.map(|v| b.index(v));
-        let mut arguments = vec![self.input.data, self.filter.data, self.to.data, self.source, self.weights, self.to.at, self.row, self.count];
+        let mut arguments = vec![
+            self.input.data,
+            self.filter.data,
+            self.to.data,
+            self.source,
+            self.weights,
+            self.to.at,
+            self.row,
+            self.count,
+        ];
         for group in [self.strides, spatial_strides(b, self.filter), g.input, g.output, g.kernel] {
             arguments.extend(group);
         }

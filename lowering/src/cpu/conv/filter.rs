@@ -41,7 +41,16 @@ impl<'c> Filter<'c> {
     }
 
     /// Packs output channels `rows` of group `group`, whose first output and input channels are `out` and `input`.
-    pub fn pack(&self, k: &Kernel<'c>, b: Builder<'c>, group: [Val<'c>; 2], rows: Part<'c>, g: &Geometry<'c>, channels: Val<'c>, to: Place<'c>) {
+    pub fn pack(
+        &self,
+        k: &Kernel<'c>,
+        b: Builder<'c>,
+        group: [Val<'c>; 2],
+        rows: Part<'c>,
+        g: &Geometry<'c>,
+        channels: Val<'c>,
+        to: Place<'c>,
+    ) {
         let target = Tiling::host();
         let (line_stride, channel_stride) = self.strides();
         let [out, input] = group;
@@ -52,7 +61,15 @@ impl<'c> Filter<'c> {
         if self.dense {
             let steps = b.muli(channels, g.taps(b));
             let one = b.index(1);
-            let matrix = Matrix { source: self.flat.clone(), at, line_stride, step_stride: one, unit: Unit::Steps, lines: rows.count, steps };
+            let matrix = Matrix {
+                source: self.flat.clone(),
+                at,
+                line_stride,
+                step_stride: one,
+                unit: Unit::Steps,
+                lines: rows.count,
+                steps,
+            };
             return matrix.pack(k, b, target, target.tile_rows, to);
         }
         let call = Call {
@@ -73,7 +90,16 @@ impl<'c> Filter<'c> {
         let (from, unsigned) = (self.flat.element(), self.flat.unsigned);
         let rows = Tiling::host().tile_rows;
         let name = format!("aitmlir_filter_{}_{}", type_name(from, unsigned), type_name(acc, false));
-        let mut arguments = vec![self.flat.data, to.data, to.at, call.at, call.lines, call.channels, call.line_stride, call.channel_stride];
+        let mut arguments = vec![
+            self.flat.data,
+            to.data,
+            to.at,
+            call.at,
+            call.lines,
+            call.channels,
+            call.line_stride,
+            call.channel_stride,
+        ];
         arguments.extend(call.kernel);
         arguments.extend(call.strides);
         let mut types = vec![memref_type(&[DYNAMIC], from), memref_type(&[DYNAMIC], acc)];
@@ -87,7 +113,8 @@ impl<'c> Filter<'c> {
                     .fold(args[3], |sum, (i, s)| b.addi(sum, b.muli(i, s)));
                 let step = b.addi(b.muli(b.addi(b.muli(b.addi(b.muli(ivs[1], kd), ivs[2]), kh), ivs[3]), kw), ivs[4]);
                 let panel = b.times(b.divsi(ivs[0], b.index(rows)), rows);
-                let to = b.addi(b.addi(args[2], b.muli(panel, depth)), b.addi(b.times(step, rows), b.subi(ivs[0], panel)));
+                let to =
+                    b.addi(b.addi(args[2], b.muli(panel, depth)), b.addi(b.times(step, rows), b.subi(ivs[0], panel)));
                 let value = b.convert(b.load(args[0], &[from]), unsigned, acc);
                 b.store(value, args[1], &[to]);
             });

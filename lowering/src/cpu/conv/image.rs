@@ -191,7 +191,14 @@ impl<'c> Packer<'c> {
     }
 
     /// The part of one row of result pixels that is asked for.
-    fn image_row(&self, b: Builder<'c>, channel: Val<'c>, tap: Triple<Val<'c>>, [d, h]: [Val<'c>; 2], [row, end]: [Val<'c>; 2]) {
+    fn image_row(
+        &self,
+        b: Builder<'c>,
+        channel: Val<'c>,
+        tap: Triple<Val<'c>>,
+        [d, h]: [Val<'c>; 2],
+        [row, end]: [Val<'c>; 2],
+    ) {
         let zero = b.index(0);
         let width = self.output[2];
         let origin = b.muli(row, width);
@@ -201,7 +208,8 @@ impl<'c> Packer<'c> {
         let (height_at, height_in) = self.coordinate(b, 1, h, tap[1]);
         let inside = both(b, depth_in, height_in);
         let limit = b.select(inside, self.input[2], zero);
-        let base = b.addi(channel, b.addi(b.muli(depth_at, self.image_strides[0]), b.muli(height_at, self.image_strides[1])));
+        let base =
+            b.addi(channel, b.addi(b.muli(depth_at, self.image_strides[0]), b.muli(height_at, self.image_strides[1])));
         let at = b.addi(self.row, b.subi(origin, self.first));
         b.for_(from, to, b.index(self.lanes()), &[], |b, pixel, _| {
             let value = self.vector(b, base, pixel, tap[2], limit);

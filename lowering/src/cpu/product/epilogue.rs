@@ -142,8 +142,7 @@ impl<'c> Epilogue<'c> {
                 rest = b.divsi(rest, *dim);
             }
             let coordinates: Vec<_> = outer.iter().copied().chain(inner).collect();
-            let values: Vec<_> =
-                self.extras.iter().map(|v| b.load(v.flat.data, &[v.at(b, &coordinates)])).collect();
+            let values: Vec<_> = self.extras.iter().map(|v| b.load(v.flat.data, &[v.at(b, &coordinates)])).collect();
             let sum = b.load(from.data, &[b.addi(from.at, i)]);
             let result = self.apply(b, sum, &values);
             b.store(result, self.out.flat.data, &[self.out.at(b, &coordinates)]);

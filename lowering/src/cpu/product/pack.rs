@@ -68,12 +68,8 @@ impl<'c> Matrix<'c> {
     pub fn pack(&self, k: &Kernel<'c>, b: Builder<'c>, target: Tiling, width: i64, to: Place<'c>) {
         let acc = to.data.r#type().element_type();
         let (from, unsigned) = (self.source.element(), self.source.unsigned);
-        let name = format!(
-            "aitmlir_pack{width}_{}_{}_{}",
-            self.unit.name(),
-            type_name(from, unsigned),
-            type_name(acc, false)
-        );
+        let name =
+            format!("aitmlir_pack{width}_{}_{}_{}", self.unit.name(), type_name(from, unsigned), type_name(acc, false));
         let index = b.context().index_type();
         let (source, data) = (memref_type(&[DYNAMIC], from), memref_type(&[DYNAMIC], acc));
         let types = [source, index, index, index, index, index, data, index];
@@ -98,16 +94,8 @@ impl<'c> Matrix<'c> {
             }
             b.op("func.return", &[], &[], &[], vec![]);
         });
-        let arguments = [
-            self.source.data,
-            self.at,
-            self.line_stride,
-            self.step_stride,
-            self.lines,
-            self.steps,
-            to.data,
-            to.at,
-        ];
+        let arguments =
+            [self.source.data, self.at, self.line_stride, self.step_stride, self.lines, self.steps, to.data, to.at];
         k.at(b).call(&name, &arguments, &[]);
     }
 }
@@ -160,9 +148,8 @@ impl<'c> Packer<'c> {
         });
         b.when(b.cmpi("slt", full, self.lines), |b| {
             let rest = b.subi(self.lines, full);
-            let masks: Vec<_> = (0..self.width / lanes)
-                .map(|v| b.first_lanes(b.subi(rest, b.index(v * lanes)), lanes))
-                .collect();
+            let masks: Vec<_> =
+                (0..self.width / lanes).map(|v| b.first_lanes(b.subi(rest, b.index(v * lanes)), lanes)).collect();
             b.for_(zero, self.steps, one, &[], |b, step, _| {
                 copy(b, step, full, Some(&masks));
                 vec![]

@@ -152,8 +152,7 @@ impl<'c> Emitter<'c> {
         let (start, one) = (b.index(0), b.index(1));
         let sums = b.for_(start, s.depth, one, &inits, |b, step, sums| {
             let at = b.addi(right, b.times(step, panel_columns));
-            let columns: Vec<_> =
-                (0..vectors).map(|v| b.vload(s.right.data, b.plus(at, v * lanes), lanes)).collect();
+            let columns: Vec<_> = (0..vectors).map(|v| b.vload(s.right.data, b.plus(at, v * lanes), lanes)).collect();
             let at = b.addi(s.left.at, b.times(step, panel_rows));
             let mut next = Vec::with_capacity(sums.len());
             for row in 0..rows {

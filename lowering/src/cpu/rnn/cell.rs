@@ -40,11 +40,8 @@ impl<'c> Layer<'c> {
             function.apply(b, self.clipped(b, sum))
         };
         let input = gate(0, Some((0, cell)), f);
-        let forget = if self.input_forget {
-            b.subf(b.float(self.acc, 1.0), input)
-        } else {
-            gate(2, Some((2, cell)), f)
-        };
+        let forget =
+            if self.input_forget { b.subf(b.float(self.acc, 1.0), input) } else { gate(2, Some((2, cell)), f) };
         let candidate = gate(3, None, g);
         let next = b.addf(b.mulf(forget, cell), b.mulf(input, candidate));
         let output = gate(1, Some((1, next)), f);
