@@ -21,7 +21,8 @@ fn reference() -> String {
 
 fn describe(text: &mut String, pass: &PassDecl) {
     let anchor = if pass.anchor.is_empty() { "any op" } else { pass.anchor };
-    *text += &format!("\n### `{}`\n\n_{}_ (on `{anchor}`)\n\n{}\n", pass.name, pass.summary, pass.description.trim_end());
+    *text +=
+        &format!("\n### `{}`\n\n_{}_ (on `{anchor}`)\n\n{}\n", pass.name, pass.summary, pass.description.trim_end());
     if pass.options.is_empty() {
         return;
     }

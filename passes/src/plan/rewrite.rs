@@ -58,7 +58,10 @@ pub fn rewrite<'c>(pass: &PassContext<'c>, function: Op<'c>, lifetimes: Lifetime
         set_attr(function, "ait.results", results);
         // SAFETY: a live op.
         unsafe {
-            mlir_sys::mlirOperationRemoveAttributeByName(function.to_raw(), melior::StringRef::new("res_attrs").to_raw());
+            mlir_sys::mlirOperationRemoveAttributeByName(
+                function.to_raw(),
+                melior::StringRef::new("res_attrs").to_raw(),
+            );
         }
     }
     Ok(())
@@ -117,7 +120,8 @@ impl<'c> Rewriter<'c> {
             }
             let (start, end, value) = (root.start, root.end, root.value);
             let r#type = value.r#type();
-            let known: i64 = r#type.shape().iter().filter(|s| **s >= 0).product::<i64>() * r#type.element_type().bytes();
+            let known: i64 =
+                r#type.shape().iter().filter(|s| **s >= 0).product::<i64>() * r#type.element_type().bytes();
             if r#type.shape().iter().all(|s| *s >= 0) {
                 fixed.push((i, layout::Block { bytes: known, start, end }));
                 continue;
@@ -436,7 +440,8 @@ fn signless_dense(value: Attribute<'_>) -> Attribute<'_> {
     // SAFETY: a dense elements attribute of integers of whole bytes: its raw data is its elements, or one for a splat.
     unsafe {
         let raw = value.to_raw();
-        let count = if mlir_sys::mlirDenseElementsAttrIsSplat(raw) { 1 } else { mlir_sys::mlirElementsAttrGetNumElements(raw) };
+        let count =
+            if mlir_sys::mlirDenseElementsAttrIsSplat(raw) { 1 } else { mlir_sys::mlirElementsAttrGetNumElements(raw) };
         Attribute::from_raw(mlir_sys::mlirDenseElementsAttrRawBufferGet(
             signless.to_raw(),
             count as usize * r#type.element_type().bytes() as usize,
@@ -465,8 +470,7 @@ fn subview<'c>(b: Builder<'c>, view: OpView<'c>, source: Val<'c>) -> Val<'c> {
         (*o != DYNAMIC && sum != DYNAMIC && (*s != DYNAMIC || *o == 0)).then(|| if *o == 0 { sum } else { sum + o * s })
     });
     let shape = view.results()[0].r#type().shape();
-    let r#type =
-        strided_memref_type(&shape, source.r#type().element_type(), &strides, offset.unwrap_or(DYNAMIC));
+    let r#type = strided_memref_type(&shape, source.r#type().element_type(), &strides, offset.unwrap_or(DYNAMIC));
     let groups = [view.group("offsets"), view.group("sizes"), view.group("strides")];
     let segments: Vec<i32> = std::iter::once(1).chain(groups.iter().map(|g| g.len() as i32)).collect();
     let operands: Vec<_> = std::iter::once(source).chain(groups.into_iter().flatten()).collect();
