@@ -38,9 +38,8 @@ fn row(records: &serde_json::Map<String, Value>, record: &Value) -> Result<(Stri
         .is_some_and(|traits| traits.iter().any(|t| t["def"].as_str() == Some("AttrSizedOperandSegments")));
     let compute = has_superclass(record, "Ait_ComputeOp");
     let name = format!("ait.{mnemonic}");
-    let text = format!(
-        "    OpSchema {{ name: {name:?}, groups: &[{groups}], segments: {segments}, compute: {compute} }},\n"
-    );
+    let text =
+        format!("    OpSchema {{ name: {name:?}, groups: &[{groups}], segments: {segments}, compute: {compute} }},\n");
     Ok((name, text))
 }
 

@@ -15,7 +15,8 @@ use aitmlir_dialects::{
         symbolic::{is_constant, shape_key},
     },
     builder::{
-        Builder, block_of, blocks_of, defining_op, erase, inline_block, operations_of, replace_uses, results_of, users_of,
+        Builder, block_of, blocks_of, defining_op, erase, inline_block, operations_of, replace_uses, results_of,
+        users_of,
     },
     pass::{Failed, PassContext, PassDecl},
     types::{Blk, Op, TypeExt, Val},
@@ -117,7 +118,11 @@ impl<'c> Fuser<'c> {
                 continue;
             }
             match OpView(producer).name().as_str() {
-                "ait.map" if OpView(producer).group("dims").is_empty() || !view.group("dims").is_empty() || has_static_shape(result) => {
+                "ait.map"
+                    if OpView(producer).group("dims").is_empty()
+                        || !view.group("dims").is_empty()
+                        || has_static_shape(result) =>
+                {
                     return self.merge_maps(producer, map);
                 }
                 "ait.gemm" | "ait.conv" if can_be_epilogue(producer, map) => {
@@ -166,7 +171,8 @@ impl<'c> Fuser<'c> {
         let result = results_of(product)[0];
         let map_inputs = map_view.group("inputs");
         let old_extras = view.group("extras");
-        let all: Vec<_> = old_extras.iter().copied().chain(map_inputs.iter().copied().filter(|v| *v != result)).collect();
+        let all: Vec<_> =
+            old_extras.iter().copied().chain(map_inputs.iter().copied().filter(|v| *v != result)).collect();
         let (extras, places) = unique(&all);
         let element = result.r#type().element_type().signless();
         let accumulator = result_accumulator(view);
@@ -175,8 +181,9 @@ impl<'c> Fuser<'c> {
         let region = b.region(&arguments, |b, args| {
             let value = match view.block(0) {
                 Some(block) => {
-                    let own: Vec<_> =
-                        std::iter::once(args[0]).chain(places[..old_extras.len()].iter().map(|p| args[1 + p])).collect();
+                    let own: Vec<_> = std::iter::once(args[0])
+                        .chain(places[..old_extras.len()].iter().map(|p| args[1 + p]))
+                        .collect();
                     inline_block(b, block, &own)[0]
                 }
                 None => convert(b, args[0], element),
@@ -230,7 +237,9 @@ impl<'c> Fuser<'c> {
         let view = OpView(gemm);
         for (i, layout) in ["a_layout", "b_layout"].into_iter().enumerate() {
             let operand = view.operands()[i];
-            let Some(transpose) = defining_op(operand).map(OpView).filter(|op| op.name() == "ait.transpose") else { continue };
+            let Some(transpose) = defining_op(operand).map(OpView).filter(|op| op.name() == "ait.transpose") else {
+                continue;
+            };
             if !swaps_last_two(&transpose.i64s("permutation")) {
                 continue;
             }
@@ -344,7 +353,13 @@ fn convert<'c>(b: Builder<'c>, value: Val<'c>, to: Type<'c>) -> Val<'c> {
 }
 
 /// A copy of a gemm or conv with other extras, result type and epilogue.
-fn with_extras<'c>(b: Builder<'c>, product: Op<'c>, extras: &[Val<'c>], result: Type<'c>, epilogue: Region<'c>) -> Val<'c> {
+fn with_extras<'c>(
+    b: Builder<'c>,
+    product: Op<'c>,
+    extras: &[Val<'c>],
+    result: Type<'c>,
+    epilogue: Region<'c>,
+) -> Val<'c> {
     let view = OpView(product);
     let operands = view.operands();
     let attributes: Vec<(String, Attribute<'c>)> = attributes_of(product);
@@ -383,7 +398,12 @@ fn swaps_last_two(permutation: &[i64]) -> bool {
     rank >= 2
         && permutation.iter().enumerate().all(|(i, p)| {
             let i = i as i64;
-            *p == if i == rank - 2 { rank - 1 } else if i == rank - 1 { rank - 2 } else { i }
+            *p == if i == rank - 2 {
+                rank - 1
+            } else if i == rank - 1 {
+                rank - 2
+            } else {
+                i
+            }
         })
 }
-

@@ -5,22 +5,20 @@
 
 use aitmlir_dialects::{
     ait::{OpView, dims::result_dim, schema},
-    capture::{captured, sink_constants},
     builder::{
         Builder, block_of, blocks_of, defining_op, erase, operations_of, remap_operands, replace_uses, results_of,
         users_of,
     },
+    capture::{captured, sink_constants},
     diagnostics::emit_op_error,
     pass::{Failed, PassContext, PassDecl},
     types::{Blk, Op, TypeExt, Val},
 };
-use melior::{
-    ir::{
+use melior::ir::{
     AttributeLike, Operation, Type, ValueLike,
     attribute::{FlatSymbolRefAttribute, StringAttribute, TypeAttribute},
     operation::OperationLike,
     r#type::FunctionType,
-    },
 };
 use std::collections::HashMap;
 
@@ -96,8 +94,10 @@ fn copy_passed_values<'c>(pass: &PassContext<'c>, block: Blk<'c>) {
                 continue;
             }
             let b = Builder::before(pass.context, op);
-            let dims: Vec<_> =
-                (0..value.r#type().shape().len()).filter(|d| value.r#type().shape()[*d] < 0).map(|d| b.dim(value, d)).collect();
+            let dims: Vec<_> = (0..value.r#type().shape().len())
+                .filter(|d| value.r#type().shape()[*d] < 0)
+                .map(|d| b.dim(value, d))
+                .collect();
             let copy = b.ait("ait.expand", &[&[value], &dims], &[value.r#type()], &[], vec![])[0];
             // SAFETY: the operand index is that of the loop over the op's operands.
             unsafe { mlir_sys::mlirOperationSetOperand(op.to_raw(), i as isize, copy.to_raw()) };

@@ -66,7 +66,8 @@ fn run<'c>(pass: &PassContext<'c>) -> Result<(), Failed> {
     for (value, name) in stored.iter().zip(&names) {
         let Some(op) = defining_op(*value) else { continue };
         let b = Builder::before(pass.context, op);
-        let constant = b.ait("ait.constant", &[], &[value.r#type()], &[("value", weights(value.r#type(), name))], vec![]);
+        let constant =
+            b.ait("ait.constant", &[], &[value.r#type()], &[("value", weights(value.r#type(), name))], vec![]);
         replace_uses(*value, constant[0]);
     }
     constant.into_iter().rev().for_each(erase);
@@ -78,7 +79,10 @@ pub fn weights<'c>(r#type: melior::ir::Type<'c>, name: &str) -> Attribute<'c> {
     use melior::ir::TypeLike;
     // SAFETY: a valid type; the attribute copies the name.
     unsafe {
-        Attribute::from_raw(aitmlir_dialects::ffi::aitmlirWeightsAttrGet(r#type.to_raw(), StringRef::new(name).to_raw()))
+        Attribute::from_raw(aitmlir_dialects::ffi::aitmlirWeightsAttrGet(
+            r#type.to_raw(),
+            StringRef::new(name).to_raw(),
+        ))
     }
 }
 

@@ -22,30 +22,15 @@ fn main() {
 }
 
 fn print(path: &str, model: &Model, took: std::time::Duration) {
-    println!(
-        "{path}: IR {}, by {} {}, read in {took:.1?}",
-        model.ir_version, model.producer, model.producer_version
-    );
-    for (kind, values) in [
-        ("input", &model.graph.inputs),
-        ("output", &model.graph.outputs),
-    ] {
+    println!("{path}: IR {}, by {} {}, read in {took:.1?}", model.ir_version, model.producer, model.producer_version);
+    for (kind, values) in [("input", &model.graph.inputs), ("output", &model.graph.outputs)] {
         for value in values {
             let ty = value.ty.as_ref().map_or("?".to_string(), |t| t.to_string());
             println!("  {kind} {}: {ty}", value.name);
         }
     }
-    let bytes: usize = model
-        .graph
-        .initializers
-        .iter()
-        .filter_map(|t| t.bytes().ok())
-        .map(|b| b.len())
-        .sum();
-    println!(
-        "  {} initializers, {bytes} bytes",
-        model.graph.initializers.len()
-    );
+    let bytes: usize = model.graph.initializers.iter().filter_map(|t| t.bytes().ok()).map(|b| b.len()).sum();
+    println!("  {} initializers, {bytes} bytes", model.graph.initializers.len());
     let mut ops = BTreeMap::new();
     count(&model.graph, &mut ops);
     let ops: Vec<_> = ops.iter().map(|(op, n)| format!("{op} {n}")).collect();
@@ -57,11 +42,8 @@ fn print(path: &str, model: &Model, took: std::time::Duration) {
 
 fn count(graph: &Graph, ops: &mut BTreeMap<String, usize>) {
     for node in &graph.nodes {
-        let version = node
-            .version()
-            .map_or_else(|reason| format!(" [{reason}]"), |v| format!("-{v}"));
-        *ops.entry(format!("{}{version}", node.qualified_op()))
-            .or_default() += 1;
+        let version = node.version().map_or_else(|reason| format!(" [{reason}]"), |v| format!("-{v}"));
+        *ops.entry(format!("{}{version}", node.qualified_op())).or_default() += 1;
         node.graphs().for_each(|g| count(g, ops));
     }
 }

@@ -53,10 +53,7 @@ pub enum Error {
 impl Error {
     /// A [`Error::Malformed`].
     pub fn malformed(place: impl Into<String>, reason: impl Into<String>) -> Self {
-        Error::Malformed {
-            place: place.into(),
-            reason: reason.into(),
-        }
+        Error::Malformed { place: place.into(), reason: reason.into() }
     }
 }
 

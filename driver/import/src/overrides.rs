@@ -50,10 +50,7 @@ pub enum OverrideError {
     #[error("--shape {0:?}: expected INPUT=DIMS, as in x=1x3x?x224 or x=batch,3,224,224")]
     ShapeSyntax(String),
     /// The model has no such dim.
-    #[error(
-        "--dim {}: the inputs have no such dim; they have {known}",
-        quote(name)
-    )]
+    #[error("--dim {}: the inputs have no such dim; they have {known}", quote(name))]
     NoDim {
         /// The name.
         name: String,
@@ -61,10 +58,7 @@ pub enum OverrideError {
         known: String,
     },
     /// The model has no such input, or it is no tensor.
-    #[error(
-        "--shape {}: the model has no such tensor input; it has {known}",
-        quote(name)
-    )]
+    #[error("--shape {}: the model has no such tensor input; it has {known}", quote(name))]
     NoInput {
         /// The name.
         name: String,
@@ -72,10 +66,7 @@ pub enum OverrideError {
         known: String,
     },
     /// Another rank.
-    #[error(
-        "--shape {}: {found} dims are given, the input has {expected}",
-        quote(input)
-    )]
+    #[error("--shape {}: {found} dims are given, the input has {expected}", quote(input))]
     Rank {
         /// The input.
         input: String,
@@ -107,10 +98,7 @@ impl FromStr for DimOverride {
         let (name, range) = text.rsplit_once('=').ok_or_else(syntax)?;
         let (range, multiple) = match range.split_once(':') {
             None => (range, 1),
-            Some((range, multiple)) => (
-                range,
-                number(multiple).filter(|&m| m > 0).ok_or_else(syntax)?,
-            ),
+            Some((range, multiple)) => (range, number(multiple).filter(|&m| m > 0).ok_or_else(syntax)?),
         };
         let (min, max) = match range.split_once("..") {
             None => {
@@ -118,21 +106,13 @@ impl FromStr for DimOverride {
                 (n, Some(n))
             }
             Some((min, "")) => (number(min).ok_or_else(syntax)?, None),
-            Some((min, max)) => (
-                number(min).ok_or_else(syntax)?,
-                Some(number(max).ok_or_else(syntax)?),
-            ),
+            Some((min, max)) => (number(min).ok_or_else(syntax)?, Some(number(max).ok_or_else(syntax)?)),
         };
         if name.is_empty() {
             return Err(syntax());
         }
         narrowed(min, max, multiple)
-            .map(|(min, max)| DimOverride {
-                name: name.to_string(),
-                min,
-                max,
-                multiple,
-            })
+            .map(|(min, max)| DimOverride { name: name.to_string(), min, max, multiple })
             .ok_or_else(|| OverrideError::EmptyRange(text.to_string()))
     }
 }
@@ -142,23 +122,13 @@ impl FromStr for ShapeOverride {
 
     fn from_str(text: &str) -> Result<Self, OverrideError> {
         let syntax = || OverrideError::ShapeSyntax(text.to_string());
-        let (input, shape) = text
-            .rsplit_once('=')
-            .filter(|p| !p.0.is_empty())
-            .ok_or_else(syntax)?;
+        let (input, shape) = text.rsplit_once('=').filter(|p| !p.0.is_empty()).ok_or_else(syntax)?;
         let separator = if shape.contains(',') { ',' } else { 'x' };
         let dims = match shape {
             "" => Vec::new(),
-            _ => shape
-                .split(separator)
-                .map(dim)
-                .collect::<Option<_>>()
-                .ok_or_else(syntax)?,
+            _ => shape.split(separator).map(dim).collect::<Option<_>>().ok_or_else(syntax)?,
         };
-        Ok(ShapeOverride {
-            input: input.to_string(),
-            dims,
-        })
+        Ok(ShapeOverride { input: input.to_string(), dims })
     }
 }
 
@@ -170,9 +140,7 @@ fn dim(text: &str) -> Option<Dim> {
     match text.trim() {
         "?" => Some(Dim::Unknown),
         "" => None,
-        text if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
-            number(text).map(Dim::Static)
-        }
+        text if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') => number(text).map(Dim::Static),
         text => Some(Dim::Symbol(text.to_string())),
     }
 }
@@ -204,10 +172,7 @@ impl ShapeOverride {
         let known = list(model.graph.inputs.iter().map(|v| v.name.as_str()));
         let input = model.graph.inputs.iter_mut().find(|v| v.name == self.input);
         let Some(Type::Tensor(tensor)) = input.and_then(|v| v.ty.as_mut()) else {
-            return Err(OverrideError::NoInput {
-                name: self.input.clone(),
-                known,
-            });
+            return Err(OverrideError::NoInput { name: self.input.clone(), known });
         };
         let Some(shape) = tensor.shape.clone() else {
             tensor.shape = Some(self.dims.clone());
@@ -215,22 +180,13 @@ impl ShapeOverride {
         };
         if shape.len() != self.dims.len() {
             let (found, expected) = (self.dims.len(), shape.len());
-            return Err(OverrideError::Rank {
-                input: self.input.clone(),
-                found,
-                expected,
-            });
+            return Err(OverrideError::Rank { input: self.input.clone(), found, expected });
         }
         let input = self.input.clone();
         for axis in 0..shape.len() {
             self.apply_dim(model, axis).map_err(|(expected, found)| {
                 let input = input.clone();
-                OverrideError::Fixed {
-                    input,
-                    axis,
-                    expected,
-                    found,
-                }
+                OverrideError::Fixed { input, axis, expected, found }
             })?;
         }
         Ok(())
@@ -242,13 +198,8 @@ impl ShapeOverride {
             return Ok(());
         };
         let input = model.graph.inputs.iter_mut().find(|v| v.name == self.input);
-        let tensor = input
-            .and_then(|v| v.ty.as_mut())
-            .and_then(Type::innermost_tensor_mut);
-        let Some(old) = tensor
-            .and_then(|t| t.shape.as_mut())
-            .and_then(|s| s.get_mut(axis))
-        else {
+        let tensor = input.and_then(|v| v.ty.as_mut()).and_then(Type::innermost_tensor_mut);
+        let Some(old) = tensor.and_then(|t| t.shape.as_mut()).and_then(|s| s.get_mut(axis)) else {
             return Ok(());
         };
         match old.clone() {
@@ -265,23 +216,14 @@ impl DimOverride {
     fn apply(&self, model: &mut Model) -> Result<(), OverrideError> {
         let Some(symbol) = model.dim(&self.name).map(|fact| fact.symbol.clone()) else {
             let known = list(model.dims.iter().map(|d| d.original.as_str()));
-            return Err(OverrideError::NoDim {
-                name: self.name.clone(),
-                known,
-            });
+            return Err(OverrideError::NoDim { name: self.name.clone(), known });
         };
         if self.max == Some(self.min) {
             substitute(model, &symbol, &Dim::Static(self.min));
             model.dims.retain(|fact| fact.symbol != symbol);
         } else if let Some(fact) = model.dims.iter_mut().find(|fact| fact.symbol == symbol) {
             let original = fact.original.clone();
-            *fact = DimFact {
-                symbol,
-                original,
-                min: self.min,
-                max: self.max,
-                multiple: self.multiple,
-            };
+            *fact = DimFact { symbol, original, min: self.min, max: self.max, multiple: self.multiple };
         }
         Ok(())
     }
@@ -297,11 +239,7 @@ fn substitute(model: &mut Model, name: &str, new: &Dim) {
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<_> = names.map(quote).collect();
-    if names.is_empty() {
-        "none".into()
-    } else {
-        names.join(", ")
-    }
+    if names.is_empty() { "none".into() } else { names.join(", ") }
 }
 
 #[cfg(test)]
@@ -320,19 +258,8 @@ mod tests {
             ValueInfo::tensor("x", DType::F32, &x),
             ValueInfo::tensor("mask", DType::F32, &[symbol("p2o.Dim.0"), symbol("2*seq")]),
         ];
-        let outputs = vec![ValueInfo::tensor(
-            "y",
-            DType::F32,
-            &[symbol("p2o.Dim.0"), symbol("other")],
-        )];
-        Model {
-            graph: Graph {
-                inputs,
-                outputs,
-                ..Graph::default()
-            },
-            ..Model::default()
-        }
+        let outputs = vec![ValueInfo::tensor("y", DType::F32, &[symbol("p2o.Dim.0"), symbol("other")])];
+        Model { graph: Graph { inputs, outputs, ..Graph::default() }, ..Model::default() }
     }
 
     fn apply(shapes: &[&str], dims: &[&str]) -> Result<Model, OverrideError> {
@@ -349,24 +276,17 @@ mod tests {
 
     fn types(model: &Model) -> Vec<String> {
         let values = model.graph.inputs.iter().chain(&model.graph.outputs);
-        values
-            .map(|v| v.tensor_type().unwrap().to_string())
-            .collect()
+        values.map(|v| v.tensor_type().unwrap().to_string()).collect()
     }
 
     #[test]
     fn dims_parse() {
-        let parse = |text: &str| {
-            text.parse::<DimOverride>()
-                .map(|d| (d.name, d.min, d.max, d.multiple))
-        };
+        let parse = |text: &str| text.parse::<DimOverride>().map(|d| (d.name, d.min, d.max, d.multiple));
         assert_eq!(parse("n=4"), Ok(("n".into(), 4, Some(4), 1)));
         assert_eq!(parse("batch=1..64"), Ok(("batch".into(), 1, Some(64), 1)));
         assert_eq!(parse("a=b=8.."), Ok(("a=b".into(), 8, None, 1)));
         assert_eq!(parse("seq=1..515:8"), Ok(("seq".into(), 8, Some(512), 8)));
-        for wrong in [
-            "n", "=4", "n=", "n=x", "n=-1", "n=..4", "n=1..2:0", "n=1..2:",
-        ] {
+        for wrong in ["n", "=4", "n=", "n=x", "n=-1", "n=..4", "n=1..2:0", "n=1..2:"] {
             assert_eq!(parse(wrong), Err(OverrideError::DimSyntax(wrong.into())));
         }
         for wrong in ["n=5..4", "n=5..7:8", "n=9223372036854775807..:2"] {
@@ -390,71 +310,30 @@ mod tests {
         let model = apply(&[], &[]).unwrap();
         assert_eq!(
             types(&model),
-            [
-                "float32[p2o_Dim_0, 3, x_d2]",
-                "float32[p2o_Dim_0, d2_seq]",
-                "float32[p2o_Dim_0, other]"
-            ]
+            ["float32[p2o_Dim_0, 3, x_d2]", "float32[p2o_Dim_0, d2_seq]", "float32[p2o_Dim_0, other]"]
         );
-        let names: Vec<_> = model
-            .dims
-            .iter()
-            .map(|d| (d.symbol.as_str(), d.original.as_str()))
-            .collect();
-        assert_eq!(
-            names,
-            [
-                ("p2o_Dim_0", "p2o.Dim.0"),
-                ("x_d2", "x_d2"),
-                ("d2_seq", "2*seq")
-            ]
-        );
+        let names: Vec<_> = model.dims.iter().map(|d| (d.symbol.as_str(), d.original.as_str())).collect();
+        assert_eq!(names, [("p2o_Dim_0", "p2o.Dim.0"), ("x_d2", "x_d2"), ("d2_seq", "2*seq")]);
         assert_eq!(model.warnings.len(), 2);
     }
 
     #[test]
     fn shapes_follow_names() {
         let model = apply(&["x=4x3x?"], &["x_d2=1..9"]).unwrap();
-        assert_eq!(
-            types(&model),
-            [
-                "float32[4, 3, x_d2]",
-                "float32[4, d2_seq]",
-                "float32[4, other]"
-            ]
-        );
-        assert_eq!(
-            model.dims[0],
-            DimFact {
-                max: Some(9),
-                min: 1,
-                ..DimFact::new("x_d2", "x_d2")
-            }
-        );
+        assert_eq!(types(&model), ["float32[4, 3, x_d2]", "float32[4, d2_seq]", "float32[4, other]"]);
+        assert_eq!(model.dims[0], DimFact { max: Some(9), min: 1, ..DimFact::new("x_d2", "x_d2") });
         let model = apply(&["x=n,3,w"], &["2*seq=7"]).unwrap();
-        assert_eq!(
-            types(&model),
-            ["float32[n, 3, w]", "float32[n, 7]", "float32[n, other]"]
-        );
+        assert_eq!(types(&model), ["float32[n, 3, w]", "float32[n, 7]", "float32[n, other]"]);
         assert_eq!(model.dims.len(), 2);
     }
 
     #[test]
     fn what_does_not_fit_is_an_error() {
         let error = |shapes: &[&str], dims: &[&str]| apply(shapes, dims).unwrap_err().to_string();
-        assert_eq!(
-            error(&["x=4x3"], &[]),
-            "--shape `x`: 2 dims are given, the input has 3"
-        );
+        assert_eq!(error(&["x=4x3"], &[]), "--shape `x`: 2 dims are given, the input has 3");
         assert_eq!(error(&["x=4x4x5"], &[]), "--shape `x`: dim 1 is 3, not 4");
-        assert_eq!(
-            error(&["x=4x3x5", "mask=5x?"], &[]),
-            "--shape `mask`: dim 0 is 4, not 5"
-        );
-        assert_eq!(
-            error(&["z=4"], &[]),
-            "--shape `z`: the model has no such tensor input; it has `x`, `mask`"
-        );
+        assert_eq!(error(&["x=4x3x5", "mask=5x?"], &[]), "--shape `mask`: dim 0 is 4, not 5");
+        assert_eq!(error(&["z=4"], &[]), "--shape `z`: the model has no such tensor input; it has `x`, `mask`");
         let text = "--dim `n`: the inputs have no such dim; they have `p2o.Dim.0`, `x_d2`, `2*seq`";
         assert_eq!(error(&[], &["n=1"]), text);
     }

@@ -57,19 +57,9 @@ impl Unsupported {
 impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n = self.items.len();
-        write!(
-            f,
-            "{n} node{} of the model cannot be compiled:",
-            if n == 1 { "" } else { "s" }
-        )?;
+        write!(f, "{n} node{} of the model cannot be compiled:", if n == 1 { "" } else { "s" })?;
         for item in &self.items {
-            write!(
-                f,
-                "\n  node {} ({}): {}",
-                quote(&item.node),
-                item.op,
-                item.reason
-            )?;
+            write!(f, "\n  node {} ({}): {}", quote(&item.node), item.op, item.reason)?;
         }
         Ok(())
     }
@@ -86,11 +76,7 @@ mod tests {
         let mut list = Unsupported::new();
         assert!(list.clone().into_result().is_ok());
         list.add(&Node::new("Det", &["x"], &["y"]), "no lowering");
-        let odd = Node {
-            name: "n1".into(),
-            domain: "com.example".into(),
-            ..Node::new("Odd", &["y"], &["z"])
-        };
+        let odd = Node { name: "n1".into(), domain: "com.example".into(), ..Node::new("Odd", &["y"], &["z"]) };
         list.add(&odd, "unknown operator");
         let text = list.into_result().unwrap_err().to_string();
         assert_eq!(

@@ -32,21 +32,13 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Warning::Unsorted { graph, early } => {
-                write!(
-                    f,
-                    "graph {}: {early} nodes stand before what they use; nodes sorted",
-                    quote(graph)
-                )
+                write!(f, "graph {}: {early} nodes stand before what they use; nodes sorted", quote(graph))
             }
             Warning::RenamedDim { original, symbol } => {
                 write!(f, "dim {} is called {symbol}", quote(original))
             }
             Warning::UncheckedChecksum { tensor } => {
-                write!(
-                    f,
-                    "external data of tensor {}: its checksum is not compared",
-                    quote(tensor)
-                )
+                write!(f, "external data of tensor {}: its checksum is not compared", quote(tensor))
             }
         }
     }

@@ -7,10 +7,9 @@ use std::path::Path;
 
 use aitmlir_onnx::model::{DType, Dim, Model};
 use aitmlir_onnx::proto::{
-    AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto,
-    SparseTensorProto, StringStringEntryProto, TensorProto, TensorShapeProto, TypeProto,
-    ValueInfoProto, attribute_proto::AttributeType, tensor_proto::DataLocation, tensor_shape_proto,
-    type_proto,
+    AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, SparseTensorProto,
+    StringStringEntryProto, TensorProto, TensorShapeProto, TypeProto, ValueInfoProto, attribute_proto::AttributeType,
+    tensor_proto::DataLocation, tensor_shape_proto, type_proto,
 };
 use aitmlir_onnx::{Options, Result, load, normalize, read};
 use bytes::Bytes;
@@ -32,71 +31,33 @@ fn node(op: &str, inputs: &[&str], outputs: &[&str], attribute: Vec<AttributePro
 }
 
 fn attribute(name: &str, kind: AttributeType) -> AttributeProto {
-    AttributeProto {
-        name: Some(name.into()),
-        r#type: Some(kind as i32),
-        ..AttributeProto::default()
-    }
+    AttributeProto { name: Some(name.into()), r#type: Some(kind as i32), ..AttributeProto::default() }
 }
 
 fn value(name: &str, dims: &[&str]) -> ValueInfoProto {
     use tensor_shape_proto::{Dimension, dimension::Value};
     let dim = |text: &&str| {
-        let value = text
-            .parse()
-            .map_or_else(|_| Value::DimParam(text.to_string()), Value::DimValue);
-        Dimension {
-            value: Some(value),
-            denotation: None,
-        }
+        let value = text.parse().map_or_else(|_| Value::DimParam(text.to_string()), Value::DimValue);
+        Dimension { value: Some(value), denotation: None }
     };
-    let shape = TensorShapeProto {
-        dim: dims.iter().map(dim).collect(),
-    };
-    let tensor = type_proto::Tensor {
-        elem_type: Some(1),
-        shape: Some(shape),
-    };
-    let ty = TypeProto {
-        value: Some(type_proto::Value::TensorType(tensor)),
-        denotation: None,
-    };
-    ValueInfoProto {
-        name: Some(name.into()),
-        r#type: Some(ty),
-    }
+    let shape = TensorShapeProto { dim: dims.iter().map(dim).collect() };
+    let tensor = type_proto::Tensor { elem_type: Some(1), shape: Some(shape) };
+    let ty = TypeProto { value: Some(type_proto::Value::TensorType(tensor)), denotation: None };
+    ValueInfoProto { name: Some(name.into()), r#type: Some(ty) }
 }
 
 fn tensor(name: &str, dims: &[i64]) -> TensorProto {
-    TensorProto {
-        name: Some(name.into()),
-        dims: dims.to_vec(),
-        data_type: Some(1),
-        ..TensorProto::default()
-    }
+    TensorProto { name: Some(name.into()), dims: dims.to_vec(), data_type: Some(1), ..TensorProto::default() }
 }
 
 fn initializers() -> Vec<TensorProto> {
-    let entry = |k: &str, v: &str| StringStringEntryProto {
-        key: Some(k.into()),
-        value: Some(v.into()),
-    };
+    let entry = |k: &str, v: &str| StringStringEntryProto { key: Some(k.into()), value: Some(v.into()) };
     vec![
-        TensorProto {
-            raw_data: Some(Bytes::from(vec![0; 64])),
-            ..tensor("raw", &[4, 4])
-        },
-        TensorProto {
-            float_data: vec![1.0, 2.0],
-            ..tensor("typed", &[2])
-        },
+        TensorProto { raw_data: Some(Bytes::from(vec![0; 64])), ..tensor("raw", &[4, 4]) },
+        TensorProto { float_data: vec![1.0, 2.0], ..tensor("typed", &[2]) },
         TensorProto {
             data_location: Some(DataLocation::External as i32),
-            external_data: vec![
-                entry("location", "weights.bin"),
-                entry("offset", "16"),
-                entry("length", "16"),
-            ],
+            external_data: vec![entry("location", "weights.bin"), entry("offset", "16"), entry("length", "16")],
             ..tensor("external", &[4])
         },
     ]
@@ -110,29 +71,16 @@ fn branch(name: &str, op: &str) -> AttributeProto {
         output: vec![value("result", &["batch", "4"])],
         ..GraphProto::default()
     };
-    AttributeProto {
-        g: Some(graph),
-        ..attribute(name, AttributeType::Graph)
-    }
+    AttributeProto { g: Some(graph), ..attribute(name, AttributeType::Graph) }
 }
 
 fn graph() -> GraphProto {
     let mut call = node("Scaled", &["x", ""], &["scaled"], vec![]);
     call.domain = Some("local".into());
-    call.attribute.push(AttributeProto {
-        f: Some(0.5),
-        ..attribute("alpha", AttributeType::Float)
-    });
+    call.attribute.push(AttributeProto { f: Some(0.5), ..attribute("alpha", AttributeType::Float) });
     let sparse = SparseTensorProto {
-        values: Some(TensorProto {
-            float_data: vec![3.0],
-            ..tensor("sparse", &[1])
-        }),
-        indices: Some(TensorProto {
-            data_type: Some(7),
-            int64_data: vec![2],
-            ..tensor("", &[1])
-        }),
+        values: Some(TensorProto { float_data: vec![3.0], ..tensor("sparse", &[1]) }),
+        indices: Some(TensorProto { data_type: Some(7), int64_data: vec![2], ..tensor("", &[1]) }),
         dims: vec![4],
     };
     GraphProto {
@@ -141,56 +89,34 @@ fn graph() -> GraphProto {
             // Before what it uses.
             node("Add", &["scaled", "external"], &["sum"], vec![]),
             call,
-            node(
-                "If",
-                &["flag"],
-                &["y"],
-                vec![branch("then_branch", "Neg"), branch("else_branch", "Abs")],
-            ),
+            node("If", &["flag"], &["y"], vec![branch("then_branch", "Neg"), branch("else_branch", "Abs")]),
             node("MatMul", &["y", "raw"], &["z"], vec![]),
             node("Unused", &["typed", "sparse"], &["nowhere"], vec![]),
         ],
         initializer: initializers(),
         sparse_initializer: vec![sparse],
-        input: vec![
-            value("x", &["batch", "4"]),
-            value("flag", &[]),
-            value("raw", &["4", "4"]),
-        ],
+        input: vec![value("x", &["batch", "4"]), value("flag", &[]), value("raw", &["4", "4"])],
         output: vec![value("z", &["batch", "4"]), value("scaled", &["-1", "4"])],
         value_info: vec![value("y", &["batch", "floor(n/2)"])],
     }
 }
 
 fn whole_model() -> Vec<u8> {
-    let import = |domain: &str, version| OperatorSetIdProto {
-        domain: Some(domain.into()),
-        version: Some(version),
-    };
-    let slope = AttributeProto {
-        ref_attr_name: Some("alpha".into()),
-        ..attribute("alpha", AttributeType::Float)
-    };
+    let import = |domain: &str, version| OperatorSetIdProto { domain: Some(domain.into()), version: Some(version) };
+    let slope = AttributeProto { ref_attr_name: Some("alpha".into()), ..attribute("alpha", AttributeType::Float) };
     let function = FunctionProto {
         name: Some("Scaled".into()),
         domain: Some("local".into()),
         input: strings(&["a", "b"]),
         output: strings(&["r"]),
         attribute: strings(&["alpha"]),
-        node: vec![
-            node("LeakyRelu", &["a"], &["t"], vec![slope]),
-            node("Clip", &["t", "b"], &["r"], vec![]),
-        ],
+        node: vec![node("LeakyRelu", &["a"], &["t"], vec![slope]), node("Clip", &["t", "b"], &["r"], vec![])],
         opset_import: vec![import("", 16)],
         ..FunctionProto::default()
     };
     ModelProto {
         ir_version: Some(8),
-        opset_import: vec![
-            import("", 17),
-            import("local", 1),
-            import("never.used", 999),
-        ],
+        opset_import: vec![import("", 17), import("local", 1), import("never.used", 999)],
         producer_name: Some("test".into()),
         graph: Some(graph()),
         functions: vec![function],
@@ -218,53 +144,17 @@ fn a_file_that_uses_everything() {
     fs::write(&path, whole_model()).unwrap();
     let model = load(&path, &Options::default()).unwrap();
     let graph = &model.graph;
-    let ops: Vec<_> = graph
-        .nodes
-        .iter()
-        .map(|n| (n.op.as_str(), n.version().unwrap()))
-        .collect();
-    assert_eq!(
-        ops,
-        [
-            ("LeakyRelu", 16),
-            ("Clip", 13),
-            ("Add", 14),
-            ("If", 16),
-            ("MatMul", 13)
-        ]
-    );
+    let ops: Vec<_> = graph.nodes.iter().map(|n| (n.op.as_str(), n.version().unwrap())).collect();
+    assert_eq!(ops, [("LeakyRelu", 16), ("Clip", 13), ("Add", 14), ("If", 16), ("MatMul", 13)]);
     assert_eq!(graph.nodes[0].float("alpha"), Ok(0.5));
     assert_eq!(graph.nodes[0].name, "Scaled_node/LeakyRelu_node");
     assert_eq!(graph.nodes[1].output(0), Some("scaled"));
-    assert_eq!(
-        graph.nodes[3].graph("then_branch").unwrap().captures(),
-        ["sum"]
-    );
-    let inputs: Vec<_> = graph
-        .inputs
-        .iter()
-        .map(|v| (v.name.as_str(), v.tensor_type().unwrap().to_string()))
-        .collect();
-    assert_eq!(
-        inputs,
-        [
-            ("x", "float32[batch, 4]".to_string()),
-            ("flag", "float32[]".to_string())
-        ]
-    );
-    assert_eq!(
-        graph.outputs[1].tensor_type().unwrap().shape,
-        Some(vec![Dim::Unknown, Dim::Static(4)])
-    );
-    let initializers: Vec<_> = graph
-        .initializers
-        .iter()
-        .map(|t| (t.name.as_str(), t.dtype, t.len()))
-        .collect();
-    assert_eq!(
-        initializers,
-        [("raw", DType::F32, 16), ("external", DType::F32, 4)]
-    );
+    assert_eq!(graph.nodes[3].graph("then_branch").unwrap().captures(), ["sum"]);
+    let inputs: Vec<_> = graph.inputs.iter().map(|v| (v.name.as_str(), v.tensor_type().unwrap().to_string())).collect();
+    assert_eq!(inputs, [("x", "float32[batch, 4]".to_string()), ("flag", "float32[]".to_string())]);
+    assert_eq!(graph.outputs[1].tensor_type().unwrap().shape, Some(vec![Dim::Unknown, Dim::Static(4)]));
+    let initializers: Vec<_> = graph.initializers.iter().map(|t| (t.name.as_str(), t.dtype, t.len())).collect();
+    assert_eq!(initializers, [("raw", DType::F32, 16), ("external", DType::F32, 4)]);
     assert_eq!(model.warnings.len(), 1, "{:?}", model.warnings);
 }
 
@@ -285,51 +175,27 @@ fn files_that_are_no_models() {
         fs::write(&path, content).unwrap();
         load(&path, &Options::default()).unwrap_err().to_string()
     };
-    assert_eq!(
-        error("empty", b""),
-        "not an ONNX model, or a damaged one: it is empty"
-    );
-    assert!(
-        error("text", b"#!/bin/sh\necho hello\n")
-            .starts_with("not an ONNX model, or a damaged one: ")
-    );
-    assert_eq!(
-        error("graphless", &[8, 8]),
-        "not an ONNX model, or a damaged one: it holds no graph"
-    );
+    assert_eq!(error("empty", b""), "not an ONNX model, or a damaged one: it is empty");
+    assert!(error("text", b"#!/bin/sh\necho hello\n").starts_with("not an ONNX model, or a damaged one: "));
+    assert_eq!(error("graphless", &[8, 8]), "not an ONNX model, or a damaged one: it holds no graph");
     let cut = &whole_model()[..500];
     let text = error("cut", cut);
-    assert_eq!(
-        text,
-        "not an ONNX model, or a damaged one: it ends too early, in ModelProto.graph"
-    );
+    assert_eq!(text, "not an ONNX model, or a damaged one: it ends too early, in ModelProto.graph");
     assert_eq!(
         error("without opsets", &[8, 8, 58, 0]),
         "not an ONNX model, or a damaged one: it imports no operator set"
     );
-    let error = load(folder.path(), &Options::default())
-        .unwrap_err()
-        .to_string();
+    let error = load(folder.path(), &Options::default()).unwrap_err().to_string();
     assert!(error.ends_with(": not a regular file"), "{error}");
-    let error = load(&folder.path().join("absent"), &Options::default())
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.starts_with("cannot read ") && error.contains("No such file"),
-        "{error}"
-    );
+    let error = load(&folder.path().join("absent"), &Options::default()).unwrap_err().to_string();
+    assert!(error.starts_with("cannot read ") && error.contains("No such file"), "{error}");
 }
 
 /// Each damaged file either still reads or gives one line that says why not.
 fn survives(bytes: Vec<u8>, folder: &Path) -> bool {
     match read_and_normalize(bytes, folder) {
         Ok(model) => {
-            model
-                .graph
-                .initializers
-                .iter()
-                .filter_map(|t| t.bytes().ok())
-                .for_each(drop);
+            model.graph.initializers.iter().filter_map(|t| t.bytes().ok()).for_each(drop);
             true
         }
         Err(error) => {
@@ -344,9 +210,7 @@ fn survives(bytes: Vec<u8>, folder: &Path) -> bool {
 fn truncated_files_never_panic() {
     let folder = folder();
     let whole = whole_model();
-    let read = (0..whole.len())
-        .filter(|&n| survives(whole[..n].to_vec(), folder.path()))
-        .count();
+    let read = (0..whole.len()).filter(|&n| survives(whole[..n].to_vec(), folder.path())).count();
     // A cut between two fields of the model itself is not visible.
     assert!(read < 8, "{read} of {} truncated files read", whole.len());
 }
@@ -363,10 +227,7 @@ fn flipped_bytes_never_panic() {
             failed += usize::from(!survives(damaged, folder.path()));
         }
     }
-    assert!(
-        failed > whole.len(),
-        "only {failed} damaged files were noticed"
-    );
+    assert!(failed > whole.len(), "only {failed} damaged files were noticed");
 }
 
 #[test]
@@ -397,23 +258,11 @@ fn many_flipped_bytes_never_panic() {
 #[test]
 fn deep_nesting_is_an_error_and_no_stack_overflow() {
     let folder = folder();
-    let mut inner = GraphProto {
-        name: Some("leaf".into()),
-        ..GraphProto::default()
-    };
+    let mut inner = GraphProto { name: Some("leaf".into()), ..GraphProto::default() };
     for _ in 0..100 {
-        let nested = AttributeProto {
-            g: Some(inner),
-            ..attribute("body", AttributeType::Graph)
-        };
-        inner = GraphProto {
-            node: vec![node("Loop", &[], &["y"], vec![nested])],
-            ..GraphProto::default()
-        };
+        let nested = AttributeProto { g: Some(inner), ..attribute("body", AttributeType::Graph) };
+        inner = GraphProto { node: vec![node("Loop", &[], &["y"], vec![nested])], ..GraphProto::default() };
     }
-    let model = ModelProto {
-        graph: Some(inner),
-        ..ModelProto::default()
-    };
+    let model = ModelProto { graph: Some(inner), ..ModelProto::default() };
     assert!(!survives(model.encode_to_vec(), folder.path()));
 }

@@ -61,7 +61,13 @@ fn main() -> ExitCode {
         eprintln!("error: unknown target '{}': this build knows 'cpu'", cli.target);
         return ExitCode::FAILURE;
     }
-    let suffix = if cli.emit == Emit::So { "so" } else if cli.emit == Emit::Obj { "o" } else { "mlir" };
+    let suffix = if cli.emit == Emit::So {
+        "so"
+    } else if cli.emit == Emit::Obj {
+        "o"
+    } else {
+        "mlir"
+    };
     let default = if cli.emit < Emit::Obj { PathBuf::from("-") } else { cli.model.with_extension(suffix) };
     let options = Options {
         output: cli.output.unwrap_or(default),

@@ -28,9 +28,7 @@ pub struct Outline {
 
 /// The function of that name.
 fn function<'c>(module: Op<'c>, name: &str) -> Option<Op<'c>> {
-    operations_of(block_of(module, 0)?)
-        .into_iter()
-        .find(|op| OpView(*op).string("sym_name").as_deref() == Some(name))
+    operations_of(block_of(module, 0)?).into_iter().find(|op| OpView(*op).string("sym_name").as_deref() == Some(name))
 }
 
 /// Gives a module without a fold program an empty one: the runtime calls both.
@@ -98,7 +96,13 @@ impl Outline {
     }
 
     /// The description of the library.
-    pub fn model_info(&self, module: Op<'_>, source: &Source<'_>, target: &CpuTarget, _: &Options) -> Result<ModelInfo> {
+    pub fn model_info(
+        &self,
+        module: Op<'_>,
+        source: &Source<'_>,
+        target: &CpuTarget,
+        _: &Options,
+    ) -> Result<ModelInfo> {
         let names = OpView(module).strings("ait.constants");
         let derived = derived_types(module);
         let constants = names
@@ -224,7 +228,10 @@ impl Facts {
                 if s >= 0 {
                     return Dim::Static(s);
                 }
-                Dim::Dynamic(DynamicDim { expr: stated_dim(value, d).and_then(|v| expression(v, arguments)), ..self.dynamic(d) })
+                Dim::Dynamic(DynamicDim {
+                    expr: stated_dim(value, d).and_then(|v| expression(v, arguments)),
+                    ..self.dynamic(d)
+                })
             })
             .collect();
         TensorInfo { name: self.name.clone().unwrap_or_else(|| format!("output{i}")), dtype: dtype(r#type), dims }
@@ -304,6 +311,8 @@ fn numbers(list: Attribute<'_>) -> Vec<i64> {
         if !mlir_sys::mlirAttributeIsADenseI64Array(raw) {
             return Vec::new();
         }
-        (0..mlir_sys::mlirDenseArrayGetNumElements(raw)).map(|i| mlir_sys::mlirDenseI64ArrayGetElement(raw, i)).collect()
+        (0..mlir_sys::mlirDenseArrayGetNumElements(raw))
+            .map(|i| mlir_sys::mlirDenseI64ArrayGetElement(raw, i))
+            .collect()
     }
 }

@@ -2,9 +2,9 @@
 
 use super::Options;
 use crate::import::{self, ImportOptions, signature::runtime_dtype};
-use anyhow::{Context as _, Result, bail};
 use aitmlir_onnx::overrides::Overrides;
 use aitmlir_runtime::info::{DType, TensorInfo};
+use anyhow::{Context as _, Result, bail};
 use bytes::Bytes;
 use melior::{Context, ir::Module};
 use std::fs;
@@ -58,9 +58,10 @@ fn load_onnx<'c>(context: &'c Context, options: &Options) -> Result<Source<'c>> 
 /// Loads the model that the options name.
 pub fn load<'c>(context: &'c Context, options: &Options) -> Result<Source<'c>> {
     let mut source = read(context, options)?;
-    source.name = options.name.clone().unwrap_or_else(|| {
-        options.input.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
-    });
+    source.name = options
+        .name
+        .clone()
+        .unwrap_or_else(|| options.input.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default());
     Ok(source)
 }
 
@@ -73,7 +74,13 @@ fn read<'c>(context: &'c Context, options: &Options) -> Result<Source<'c>> {
                 bail!("{} is not text: it holds a NUL byte", path.display());
             }
             let module = Module::parse(context, &text).with_context(|| format!("parsing {}", path.display()))?;
-            Ok(Source { module, weights: Vec::new(), interface: None, name: String::new(), metadata: Default::default() })
+            Ok(Source {
+                module,
+                weights: Vec::new(),
+                interface: None,
+                name: String::new(),
+                metadata: Default::default(),
+            })
         }
         Some("onnx") => load_onnx(context, options),
         _ => bail!("{}: expected a model in a file with the suffix .onnx or .mlir", path.display()),

@@ -34,8 +34,8 @@ mod product;
 mod random;
 mod reduce;
 mod resize;
-mod roi_align;
 mod rnn;
+mod roi_align;
 mod runtime;
 mod scalar;
 mod scan;
@@ -61,8 +61,9 @@ use aitmlir_dialects::{
 use melior::{
     Context,
     ir::{
-        BlockLike, Region, Type, ValueLike, operation::OperationLike,
+        BlockLike, Region, Type, ValueLike,
         attribute::{StringAttribute, TypeAttribute},
+        operation::OperationLike,
         r#type::FunctionType,
     },
 };
@@ -204,7 +205,13 @@ impl<'c> Kernel<'c> {
 }
 
 /// Inserts a private function; the region has the arguments and ends in a return.
-pub fn function<'c>(b: Builder<'c>, name: &str, arguments: &[Type<'c>], results: &[Type<'c>], region: Region<'c>) -> Op<'c> {
+pub fn function<'c>(
+    b: Builder<'c>,
+    name: &str,
+    arguments: &[Type<'c>],
+    results: &[Type<'c>],
+    region: Region<'c>,
+) -> Op<'c> {
     let context = b.context();
     let r#type = FunctionType::new(context, arguments, results);
     let attributes = [
@@ -258,7 +265,8 @@ pub fn lower_kernel<'c>(
         let outs = args[args.len() - 2 - results..args.len() - 2].to_vec();
         // Scalars that the op's regions use from outside are the kernel's arguments behind the operands. For as long as the body is emitted the
         // regions use the new function's.
-        let captured: Vec<_> = block_of(kernel, 0).map(block_arguments).unwrap_or_default().into_iter().skip(count).collect();
+        let captured: Vec<_> =
+            block_of(kernel, 0).map(block_arguments).unwrap_or_default().into_iter().skip(count).collect();
         let own = &args[count..count + captured.len()];
         captured.iter().zip(own).for_each(|(outer, inner)| rename_in_regions(op.0, *outer, *inner));
         let k = Kernel { b, op, operands, outs, module };
@@ -320,4 +328,3 @@ fn lower_kernels<'c>(pass: &PassContext<'c>) -> Result<(), Failed> {
     }
     Ok(())
 }
-

@@ -1,10 +1,10 @@
 //! Buffers made from pointers, and calls of runtime functions.
 
+use aitmlir_dialects::ait::OpView;
 use aitmlir_dialects::{
     builder::{Builder, block_of, operations_of, result_of},
     types::{Op, TypeExt, Types, Val},
 };
-use aitmlir_dialects::ait::OpView;
 use melior::ir::{
     Region, Type, ValueLike,
     attribute::{FlatSymbolRefAttribute, StringAttribute, TypeAttribute},

@@ -62,13 +62,19 @@ impl<'c> Rewriter<'c> {
         let Some(first) = operations_of(entry).first().copied() else { return };
         let start = Builder::before(self.context, first);
         let one = constant(start, 1);
-        let env = start.op1("llvm.alloca", &[one], pointer(self.context), &[("elem_type", TypeAttribute::new(env_type).into())]);
+        let env = start.op1(
+            "llvm.alloca",
+            &[one],
+            pointer(self.context),
+            &[("elem_type", TypeAttribute::new(env_type).into())],
+        );
         let b = Builder::before(self.context, call);
         for (i, argument) in arguments.iter().enumerate() {
             let slot = field(b, env, env_type, i);
             b.op("llvm.store", &[*argument, slot], &[], &[], vec![]);
         }
-        let address = b.op1("llvm.mlir.addressof", &[], pointer(self.context), &[("global_name", symbol(self.context, &task))]);
+        let address =
+            b.op1("llvm.mlir.addressof", &[], pointer(self.context), &[("global_name", symbol(self.context, &task))]);
         call_void(b, RUNTIME, &[address, env, range[1]]);
         erase(call);
     }
@@ -101,7 +107,9 @@ impl<'c> Rewriter<'c> {
 /// A range of at most one step is called directly.
 fn is_serial(call: Op<'_>) -> bool {
     let Some(extent) = OpView(call).operands().last().copied() else { return true };
-    defining_op(extent).map(OpView).is_some_and(|op| op.name() == "llvm.mlir.constant" && op.i64("value").is_some_and(|v| v <= 1))
+    defining_op(extent)
+        .map(OpView)
+        .is_some_and(|op| op.name() == "llvm.mlir.constant" && op.i64("value").is_some_and(|v| v <= 1))
 }
 
 fn pointer(context: &Context) -> Type<'_> {

@@ -167,7 +167,14 @@ impl<'c> Lowering<'_, 'c> {
         Ok(())
     }
 
-    fn from_runtime(&self, b: Builder<'c>, name: &str, arguments: &[Val<'c>], op: Op<'c>, dims: &[Val<'c>]) -> Option<Val<'c>> {
+    fn from_runtime(
+        &self,
+        b: Builder<'c>,
+        name: &str,
+        arguments: &[Val<'c>],
+        op: Op<'c>,
+        dims: &[Val<'c>],
+    ) -> Option<Val<'c>> {
         let pointer = call_runtime(b, self.pass.op, name, arguments, Some(pointer_type(b)))?;
         Some(buffer_at(b, pointer, result_of(op, 0).r#type(), dims))
     }
@@ -198,12 +205,7 @@ impl<'c> Lowering<'_, 'c> {
         // Stack space is reserved once, in the entry block: an output in a loop must not grow the stack.
         let start = Builder::before(b.context(), *operations_of(entry).first()?);
         let count = self.number(start, (r#type.shape().len() as i64).max(1));
-        let slots = start.op1(
-            "llvm.alloca",
-            &[count],
-            pointer,
-            &[("elem_type", TypeAttribute::new(i64_type).into())],
-        );
+        let slots = start.op1("llvm.alloca", &[count], pointer, &[("elem_type", TypeAttribute::new(i64_type).into())]);
         let mut dynamic = dims.iter().copied();
         for (d, size) in r#type.shape().into_iter().enumerate() {
             let size = if size >= 0 { Some(b.index(size)) } else { dynamic.next() }?;
@@ -211,10 +213,7 @@ impl<'c> Lowering<'_, 'c> {
                 "llvm.getelementptr",
                 &[slots],
                 pointer,
-                &[
-                    ("rawConstantIndices", b.i32s_attr(&[d as i32])),
-                    ("elem_type", TypeAttribute::new(i64_type).into()),
-                ],
+                &[("rawConstantIndices", b.i32s_attr(&[d as i32])), ("elem_type", TypeAttribute::new(i64_type).into())],
             );
             b.op("llvm.store", &[b.index_cast(size, i64_type), slot], &[], &[], vec![]);
         }

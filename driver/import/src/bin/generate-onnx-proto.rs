@@ -8,10 +8,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let files = protox::compile([&schema], [root.join("proto")])?;
     let out = std::env::temp_dir().join(format!("generate-onnx-proto-{}", std::process::id()));
     std::fs::create_dir_all(&out)?;
-    prost_build::Config::new()
-        .bytes(["."])
-        .out_dir(&out)
-        .compile_fds(files)?;
+    prost_build::Config::new().bytes(["."]).out_dir(&out).compile_fds(files)?;
     let code = std::fs::read_to_string(out.join("onnx.rs"))?;
     let generated = root.join("src/proto/generated.rs");
     std::fs::write(&generated, code)?;

@@ -30,22 +30,14 @@ impl Graph {
 
     /// What the model says of a value: an input's, an output's or a hint.
     pub fn value_info(&self, name: &str) -> Option<&ValueInfo> {
-        self.inputs
-            .iter()
-            .chain(&self.outputs)
-            .chain(&self.value_infos)
-            .find(|v| v.name == name)
+        self.inputs.iter().chain(&self.outputs).chain(&self.value_infos).find(|v| v.name == name)
     }
 
     /// Names that this graph defines, in order: inputs, initializers, results.
     pub fn defined(&self) -> impl Iterator<Item = &str> {
         let inputs = self.inputs.iter().map(|v| v.name.as_str());
         let initializers = self.initializers.iter().map(|t| t.name.as_str());
-        let results = self
-            .nodes
-            .iter()
-            .flat_map(|n| n.outputs.iter().flatten())
-            .map(String::as_str);
+        let results = self.nodes.iter().flat_map(|n| n.outputs.iter().flatten()).map(String::as_str);
         inputs.chain(initializers).chain(results)
     }
 
@@ -81,10 +73,7 @@ mod tests {
     use super::*;
 
     fn value(name: &str) -> ValueInfo {
-        ValueInfo {
-            name: name.to_string(),
-            ty: None,
-        }
+        ValueInfo { name: name.to_string(), ty: None }
     }
 
     #[test]
@@ -97,9 +86,7 @@ mod tests {
         let outer = Graph {
             nodes: vec![
                 Node::new("Neg", &["b"], &["local"]),
-                Node::new("If", &["c"], &["y"])
-                    .with("then_branch", inner.clone())
-                    .with("else_branch", inner),
+                Node::new("If", &["c"], &["y"]).with("then_branch", inner.clone()).with("else_branch", inner),
             ],
             outputs: vec![value("y"), value("b"), value("d")],
             ..Graph::default()

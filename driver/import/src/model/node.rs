@@ -44,8 +44,7 @@ macro_rules! accessors {
     ($what:literal, $variant:pat => $value:expr, $type:ty, $required:ident, $optional:ident) => {
         #[doc = concat!("The attribute `name`, ", $what, "; an error where it is absent.")]
         pub fn $required(&self, name: &str) -> Result<$type, NodeError> {
-            self.$optional(name)?
-                .ok_or_else(|| self.missing_attribute(name))
+            self.$optional(name)?.ok_or_else(|| self.missing_attribute(name))
         }
 
         #[doc = concat!("The attribute `name`, ", $what, ", or `None` where it is absent.")]
@@ -62,11 +61,7 @@ macro_rules! accessors {
 impl Node {
     /// A node of the default domain at the newest operator set, without attributes; `""` is an input left out.
     pub fn new(op: &str, inputs: &[&str], outputs: &[&str]) -> Self {
-        let names = |list: &[&str]| {
-            list.iter()
-                .map(|n| (!n.is_empty()).then(|| n.to_string()))
-                .collect()
-        };
+        let names = |list: &[&str]| list.iter().map(|n| (!n.is_empty()).then(|| n.to_string())).collect();
         Node {
             op: op.to_string(),
             opset: operators::NEWEST_OPSET,
@@ -85,24 +80,12 @@ impl Node {
 
     /// What messages call it: its name, else its first result.
     pub fn label(&self) -> &str {
-        if self.name.is_empty() {
-            self.outputs
-                .iter()
-                .flatten()
-                .next()
-                .map_or("", String::as_str)
-        } else {
-            &self.name
-        }
+        if self.name.is_empty() { self.outputs.iter().flatten().next().map_or("", String::as_str) } else { &self.name }
     }
 
     /// The operator, with its domain unless that is the default one.
     pub fn qualified_op(&self) -> String {
-        if self.domain.is_empty() {
-            self.op.clone()
-        } else {
-            format!("{}::{}", self.domain, self.op)
-        }
+        if self.domain.is_empty() { self.op.clone() } else { format!("{}::{}", self.domain, self.op) }
     }
 
     /// The version of the operator that is in force: the last one not after [`Node::opset`]. `None`: unknown operator, or
@@ -124,8 +107,7 @@ impl Node {
 
     /// Name of input `i`, an error where it is left out.
     pub fn required_input(&self, i: usize) -> Result<&str, NodeError> {
-        self.input(i)
-            .ok_or_else(|| self.error(format!("input {i} is missing")))
+        self.input(i).ok_or_else(|| self.error(format!("input {i} is missing")))
     }
 
     /// Name of output `i`, `None` where nobody wants it.
@@ -145,11 +127,7 @@ impl Node {
 
     /// An error at this node.
     pub fn error(&self, reason: impl Into<String>) -> NodeError {
-        NodeError {
-            node: self.label().to_string(),
-            op: self.qualified_op(),
-            reason: reason.into(),
-        }
+        NodeError { node: self.label().to_string(), op: self.qualified_op(), reason: reason.into() }
     }
 
     /// True when the attribute is there.
@@ -176,9 +154,7 @@ impl Node {
             None => Ok(default),
             Some(0) => Ok(false),
             Some(1) => Ok(true),
-            Some(n) => {
-                Err(self.error(format!("attribute {} is {n}, expected 0 or 1", quote(name))))
-            }
+            Some(n) => Err(self.error(format!("attribute {} is {n}, expected 0 or 1", quote(name)))),
         }
     }
 
@@ -189,8 +165,7 @@ impl Node {
 
     /// The attribute `name`, a string; an error where it is absent.
     pub fn string(&self, name: &str) -> Result<&str, NodeError> {
-        self.opt_string(name)?
-            .ok_or_else(|| self.missing_attribute(name))
+        self.opt_string(name)?.ok_or_else(|| self.missing_attribute(name))
     }
 
     /// The attribute `name`, a string, or `None` where it is absent.
@@ -211,11 +186,9 @@ impl Node {
     pub fn opt_strings(&self, name: &str) -> Result<Option<Vec<&str>>, NodeError> {
         match self.attributes.get(name) {
             None => Ok(None),
-            Some(Attribute::Strings(list)) => list
-                .iter()
-                .map(|v| self.text(name, v))
-                .collect::<Result<_, _>>()
-                .map(Some),
+            Some(Attribute::Strings(list)) => {
+                list.iter().map(|v| self.text(name, v)).collect::<Result<_, _>>().map(Some)
+            }
             Some(other) => Err(self.wrong_kind(name, "strings", other)),
         }
     }
@@ -226,17 +199,11 @@ impl Node {
             return Ok(None);
         };
         let known = DType::from_onnx(number);
-        known.map(Some).ok_or_else(|| {
-            self.error(format!(
-                "attribute {}: no element type {number}",
-                quote(name)
-            ))
-        })
+        known.map(Some).ok_or_else(|| self.error(format!("attribute {}: no element type {number}", quote(name))))
     }
 
     fn text<'a>(&self, name: &str, bytes: &'a [u8]) -> Result<&'a str, NodeError> {
-        std::str::from_utf8(bytes)
-            .map_err(|_| self.error(format!("attribute {} is not UTF-8", quote(name))))
+        std::str::from_utf8(bytes).map_err(|_| self.error(format!("attribute {} is not UTF-8", quote(name))))
     }
 
     fn missing_attribute(&self, name: &str) -> NodeError {
@@ -244,11 +211,7 @@ impl Node {
     }
 
     fn wrong_kind(&self, name: &str, expected: &str, found: &Attribute) -> NodeError {
-        self.error(format!(
-            "attribute {} is {}, expected {expected}",
-            quote(name),
-            found.kind()
-        ))
+        self.error(format!("attribute {} is {}, expected {expected}", quote(name), found.kind()))
     }
 }
 
@@ -258,31 +221,20 @@ mod tests {
 
     #[test]
     fn attributes_have_defaults_and_errors() {
-        let node = Node::new("Gemm", &["a", "b"], &["y"])
-            .with("transA", 1)
-            .with("alpha", 0.5f32);
+        let node = Node::new("Gemm", &["a", "b"], &["y"]).with("transA", 1).with("alpha", 0.5f32);
         assert_eq!(node.int("transA"), Ok(1));
         assert_eq!(node.bool_or("transB", false), Ok(false));
         assert_eq!(node.float_or("alpha", 1.0), Ok(0.5));
         let text = node.int("alpha").unwrap_err().to_string();
-        assert_eq!(
-            text,
-            "node `y` (Gemm): attribute `alpha` is a float, expected an integer"
-        );
+        assert_eq!(text, "node `y` (Gemm): attribute `alpha` is a float, expected an integer");
         let text = node.ints("axes").unwrap_err().to_string();
         assert_eq!(text, "node `y` (Gemm): attribute `axes` is missing");
-        assert_eq!(
-            node.required_input(2).unwrap_err().to_string(),
-            "node `y` (Gemm): input 2 is missing"
-        );
+        assert_eq!(node.required_input(2).unwrap_err().to_string(), "node `y` (Gemm): input 2 is missing");
     }
 
     #[test]
     fn since_version_follows_the_opset() {
-        let node = |opset| Node {
-            opset,
-            ..Node::new("Softmax", &["x"], &["y"])
-        };
+        let node = |opset| Node { opset, ..Node::new("Softmax", &["x"], &["y"]) };
         assert_eq!(node(9).since_version(), Some(1));
         assert_eq!(node(12).since_version(), Some(11));
         assert_eq!(node(26).since_version(), Some(13));

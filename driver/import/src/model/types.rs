@@ -43,13 +43,7 @@ pub struct DimFact {
 impl DimFact {
     /// A dim that nothing is known of: any number from 0.
     pub fn new(symbol: impl Into<String>, original: impl Into<String>) -> Self {
-        DimFact {
-            symbol: symbol.into(),
-            original: original.into(),
-            min: 0,
-            max: None,
-            multiple: 1,
-        }
+        DimFact { symbol: symbol.into(), original: original.into(), min: 0, max: None, multiple: 1 }
     }
 }
 
@@ -104,9 +98,7 @@ impl Type {
     pub fn innermost_tensor(&self) -> Option<&TensorType> {
         match self {
             Type::Tensor(t) | Type::SparseTensor(t) => Some(t),
-            Type::Sequence(inner) | Type::Optional(inner) | Type::Map(_, inner) => {
-                inner.innermost_tensor()
-            }
+            Type::Sequence(inner) | Type::Optional(inner) | Type::Map(_, inner) => inner.innermost_tensor(),
             Type::Opaque(_) => None,
         }
     }
@@ -115,9 +107,7 @@ impl Type {
     pub fn innermost_tensor_mut(&mut self) -> Option<&mut TensorType> {
         match self {
             Type::Tensor(t) | Type::SparseTensor(t) => Some(t),
-            Type::Sequence(inner) | Type::Optional(inner) | Type::Map(_, inner) => {
-                inner.innermost_tensor_mut()
-            }
+            Type::Sequence(inner) | Type::Optional(inner) | Type::Map(_, inner) => inner.innermost_tensor_mut(),
             Type::Opaque(_) => None,
         }
     }
@@ -148,14 +138,8 @@ pub struct ValueInfo {
 impl ValueInfo {
     /// A tensor value.
     pub fn tensor(name: impl Into<String>, dtype: DType, dims: &[Dim]) -> Self {
-        let ty = Type::Tensor(TensorType {
-            dtype,
-            shape: Some(dims.to_vec()),
-        });
-        ValueInfo {
-            name: name.into(),
-            ty: Some(ty),
-        }
+        let ty = Type::Tensor(TensorType { dtype, shape: Some(dims.to_vec()) });
+        ValueInfo { name: name.into(), ty: Some(ty) }
     }
 
     /// The tensor type, if it is known and one.

@@ -26,9 +26,7 @@ fn hoist(graph: &mut Graph) -> Result<()> {
 /// The value of a `Constant`, under the name of its result.
 fn constant(mut node: Node, name: String) -> Result<Tensor, NodeError> {
     let error = node.error("expected one attribute with the value");
-    let (Some((attribute, value)), true) =
-        (node.attributes.pop_first(), node.attributes.is_empty())
-    else {
+    let (Some((attribute, value)), true) = (node.attributes.pop_first(), node.attributes.is_empty()) else {
         return Err(error);
     };
     let vector = |len: usize| vec![i64::try_from(len).unwrap_or(i64::MAX)];
@@ -41,19 +39,12 @@ fn constant(mut node: Node, name: String) -> Result<Tensor, NodeError> {
         ("value_int", Attribute::Int(v)) => (DType::I64, vec![], Data::I64(vec![v])),
         ("value_ints", Attribute::Ints(v)) => (DType::I64, vector(v.len()), Data::I64(v)),
         ("value_string", Attribute::String(v)) => (DType::String, vec![], Data::Strings(vec![v])),
-        ("value_strings", Attribute::Strings(v)) => {
-            (DType::String, vector(v.len()), Data::Strings(v))
-        }
+        ("value_strings", Attribute::Strings(v)) => (DType::String, vector(v.len()), Data::Strings(v)),
         (other, value) => {
             return Err(node.error(format!("attribute {} is {}", quote(other), value.kind())));
         }
     };
-    Ok(Tensor {
-        name,
-        dtype,
-        dims,
-        data,
-    })
+    Ok(Tensor { name, dtype, dims, data })
 }
 
 #[cfg(test)]
@@ -61,18 +52,9 @@ mod tests {
     use super::*;
 
     fn hoisted(node: Node) -> Result<Model> {
-        let branch = Graph {
-            nodes: vec![node],
-            ..Graph::default()
-        };
+        let branch = Graph { nodes: vec![node], ..Graph::default() };
         let nodes = vec![Node::new("If", &["c"], &["y"]).with("then_branch", branch)];
-        let mut model = Model {
-            graph: Graph {
-                nodes,
-                ..Graph::default()
-            },
-            ..Model::default()
-        };
+        let mut model = Model { graph: Graph { nodes, ..Graph::default() }, ..Model::default() };
         hoist_constants(&mut model).map(|()| model)
     }
 
@@ -86,30 +68,12 @@ mod tests {
 
     #[test]
     fn every_form_of_value() {
-        assert_eq!(
-            value("value", Tensor::from_i64s("", &[7])),
-            (DType::I64, vec![1], Data::I64(vec![7]))
-        );
-        assert_eq!(
-            value("value_int", 7i64),
-            (DType::I64, vec![], Data::I64(vec![7]))
-        );
-        assert_eq!(
-            value("value_ints", vec![1i64, 2]),
-            (DType::I64, vec![2], Data::I64(vec![1, 2]))
-        );
-        assert_eq!(
-            value("value_float", 0.5f32),
-            (DType::F32, vec![], Data::F32(vec![0.5]))
-        );
-        assert_eq!(
-            value("value_floats", vec![0.5f32]),
-            (DType::F32, vec![1], Data::F32(vec![0.5]))
-        );
-        assert_eq!(
-            value("value_string", "s"),
-            (DType::String, vec![], Data::Strings(vec!["s".into()]))
-        );
+        assert_eq!(value("value", Tensor::from_i64s("", &[7])), (DType::I64, vec![1], Data::I64(vec![7])));
+        assert_eq!(value("value_int", 7i64), (DType::I64, vec![], Data::I64(vec![7])));
+        assert_eq!(value("value_ints", vec![1i64, 2]), (DType::I64, vec![2], Data::I64(vec![1, 2])));
+        assert_eq!(value("value_float", 0.5f32), (DType::F32, vec![], Data::F32(vec![0.5])));
+        assert_eq!(value("value_floats", vec![0.5f32]), (DType::F32, vec![1], Data::F32(vec![0.5])));
+        assert_eq!(value("value_string", "s"), (DType::String, vec![], Data::Strings(vec!["s".into()])));
     }
 
     #[test]
@@ -118,10 +82,7 @@ mod tests {
         let node = || Node::new("Constant", &[], &["k"]);
         let text = "node `k` (Constant): expected one attribute with the value";
         assert_eq!(error(node()), text);
-        assert_eq!(
-            error(node().with("value_int", 1i64).with("value_float", 1f32)),
-            text
-        );
+        assert_eq!(error(node().with("value_int", 1i64).with("value_float", 1f32)), text);
         let text = "node `k` (Constant): attribute `value_int` is a float";
         assert_eq!(error(node().with("value_int", 1f32)), text);
     }

@@ -10,11 +10,7 @@ pub fn drop_dead(model: &mut Model) {
 }
 
 fn clean(graph: &mut Graph) {
-    graph
-        .nodes
-        .iter_mut()
-        .flat_map(|n| n.graphs_mut())
-        .for_each(clean);
+    graph.nodes.iter_mut().flat_map(|n| n.graphs_mut()).for_each(clean);
     let mut live: HashSet<String> = graph.outputs.iter().map(|v| v.name.clone()).collect();
     let mut kept = Vec::with_capacity(graph.nodes.len());
     for mut node in std::mem::take(&mut graph.nodes).into_iter().rev() {
@@ -38,15 +34,9 @@ mod tests {
 
     #[test]
     fn only_what_outputs_need_stays() {
-        let value = |name: &str| ValueInfo {
-            name: name.into(),
-            ty: None,
-        };
+        let value = |name: &str| ValueInfo { name: name.into(), ty: None };
         let branch = Graph {
-            nodes: vec![
-                Node::new("Neg", &["w"], &["n"]),
-                Node::new("Abs", &["v"], &["unused"]),
-            ],
+            nodes: vec![Node::new("Neg", &["w"], &["n"]), Node::new("Abs", &["v"], &["unused"])],
             outputs: vec![value("n")],
             ..Graph::default()
         };
@@ -61,10 +51,7 @@ mod tests {
             outputs: vec![value("y")],
             ..Graph::default()
         };
-        let mut model = Model {
-            graph,
-            ..Model::default()
-        };
+        let mut model = Model { graph, ..Model::default() };
         drop_dead(&mut model);
         let ops: Vec<_> = model.graph.nodes.iter().map(|n| n.op.as_str()).collect();
         assert_eq!(ops, ["Dropout", "If"]);

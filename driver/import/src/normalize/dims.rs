@@ -15,10 +15,7 @@ pub fn name_dims(model: &mut Model) -> Result<()> {
         match &input.ty {
             None => return Err(Error::malformed(place(), "has no type")),
             Some(Type::Tensor(t)) if t.shape.is_none() => {
-                return Err(Error::malformed(
-                    place(),
-                    "has no shape; give it one with --shape",
-                ));
+                return Err(Error::malformed(place(), "has no shape; give it one with --shape"));
             }
             Some(_) => {}
         }
@@ -66,8 +63,7 @@ impl Symbols {
                 match dim {
                     Dim::Static(_) => {}
                     Dim::Unknown => {
-                        let symbol =
-                            fresh(&mut taken, &format!("{}_d{axis}", identifier(&input.name)));
+                        let symbol = fresh(&mut taken, &format!("{}_d{axis}", identifier(&input.name)));
                         facts.push(DimFact::new(symbol.clone(), symbol.clone()));
                         *dim = Dim::Symbol(symbol);
                     }
@@ -76,9 +72,7 @@ impl Symbols {
                         let symbol = self.by_name.get(name).unwrap_or(name);
                         if symbol != name {
                             let (original, symbol) = (name.clone(), symbol.clone());
-                            model
-                                .warnings
-                                .push(Warning::RenamedDim { original, symbol });
+                            model.warnings.push(Warning::RenamedDim { original, symbol });
                         }
                         facts.push(DimFact::new(symbol.clone(), name.clone()));
                     }
@@ -101,11 +95,7 @@ impl Symbols {
 
 /// Names of all dims, inputs first, in order of appearance, each once.
 fn collect(graph: &Graph, names: &mut Vec<String>, seen: &mut HashSet<String>) {
-    let values = graph
-        .inputs
-        .iter()
-        .chain(&graph.outputs)
-        .chain(&graph.value_infos);
+    let values = graph.inputs.iter().chain(&graph.outputs).chain(&graph.value_infos);
     for tensor in values.filter_map(|v| v.ty.as_ref().and_then(Type::innermost_tensor)) {
         for dim in tensor.shape.iter().flatten() {
             if let Dim::Symbol(name) = dim
@@ -115,23 +105,13 @@ fn collect(graph: &Graph, names: &mut Vec<String>, seen: &mut HashSet<String>) {
             }
         }
     }
-    graph
-        .nodes
-        .iter()
-        .flat_map(|n| n.graphs())
-        .for_each(|g| collect(g, names, seen));
+    graph.nodes.iter().flat_map(|n| n.graphs()).for_each(|g| collect(g, names, seen));
 }
 
 /// Visits the dims of inputs, outputs and hints, also of nested graphs.
 pub(crate) fn for_each_dim(graph: &mut Graph, visit: &mut dyn FnMut(&mut Dim)) {
-    let values = graph
-        .inputs
-        .iter_mut()
-        .chain(&mut graph.outputs)
-        .chain(&mut graph.value_infos);
-    for tensor in
-        values.filter_map(|v: &mut ValueInfo| v.ty.as_mut().and_then(Type::innermost_tensor_mut))
-    {
+    let values = graph.inputs.iter_mut().chain(&mut graph.outputs).chain(&mut graph.value_infos);
+    for tensor in values.filter_map(|v: &mut ValueInfo| v.ty.as_mut().and_then(Type::innermost_tensor_mut)) {
         tensor.shape.iter_mut().flatten().for_each(&mut *visit);
     }
     for nested in graph.nodes.iter_mut().flat_map(|n| n.graphs_mut()) {
@@ -183,10 +163,7 @@ mod tests {
         for same in ["batch", "unk__749", "_x", "Seq_len_"] {
             assert_eq!(identifier(same), same);
         }
-        assert_eq!(
-            identifier("p2o.DynamicDimension.0"),
-            "p2o_DynamicDimension_0"
-        );
+        assert_eq!(identifier("p2o.DynamicDimension.0"), "p2o_DynamicDimension_0");
         assert_eq!(identifier("floor(height/8) + 1"), "floor_height_8_1");
         assert_eq!(identifier("2*seq"), "d2_seq");
         assert_eq!(identifier("(größe)"), "gr_e");
@@ -198,41 +175,20 @@ mod tests {
     fn symbols_do_not_collide() {
         let symbol = |name: &str| Dim::Symbol(name.into());
         let branch = Graph {
-            outputs: vec![ValueInfo::tensor(
-                "y",
-                DType::F32,
-                &[symbol("a.b"), symbol("other.0")],
-            )],
+            outputs: vec![ValueInfo::tensor("y", DType::F32, &[symbol("a.b"), symbol("other.0")])],
             ..Graph::default()
         };
         let inputs = vec![
-            ValueInfo::tensor(
-                "x",
-                DType::F32,
-                &[symbol("a.b"), symbol("a/b"), symbol("a_b"), Dim::Unknown],
-            ),
+            ValueInfo::tensor("x", DType::F32, &[symbol("a.b"), symbol("a/b"), symbol("a_b"), Dim::Unknown]),
             ValueInfo::tensor("z", DType::F32, &[symbol("x_d3"), symbol("a.b")]),
         ];
         let nodes = vec![Node::new("If", &["x"], &["y"]).with("then_branch", branch)];
-        let mut model = Model {
-            graph: Graph {
-                inputs,
-                nodes,
-                ..Graph::default()
-            },
-            ..Model::default()
-        };
+        let mut model = Model { graph: Graph { inputs, nodes, ..Graph::default() }, ..Model::default() };
         name_dims(&mut model).unwrap();
         let text = |v: &ValueInfo| v.tensor_type().unwrap().to_string();
-        assert_eq!(
-            text(&model.graph.inputs[0]),
-            "float32[a_b_2, a_b_3, a_b, x_d3_2]"
-        );
+        assert_eq!(text(&model.graph.inputs[0]), "float32[a_b_2, a_b_3, a_b, x_d3_2]");
         assert_eq!(text(&model.graph.inputs[1]), "float32[x_d3, a_b_2]");
-        assert_eq!(
-            text(&model.graph.nodes[0].graph("then_branch").unwrap().outputs[0]),
-            "float32[a_b_2, other_0]"
-        );
+        assert_eq!(text(&model.graph.nodes[0].graph("then_branch").unwrap().outputs[0]), "float32[a_b_2, other_0]");
         let symbols: Vec<_> = model.dims.iter().map(|d| d.symbol.as_str()).collect();
         assert_eq!(symbols, ["a_b_2", "a_b_3", "a_b", "x_d3_2", "x_d3"]);
         assert_eq!(model.dim("a.b").unwrap().symbol, "a_b_2");
@@ -241,27 +197,12 @@ mod tests {
     #[test]
     fn inputs_without_shape_are_errors() {
         let error = |ty| {
-            let inputs = vec![ValueInfo {
-                name: "x".into(),
-                ty,
-            }];
-            let mut model = Model {
-                graph: Graph {
-                    inputs,
-                    ..Graph::default()
-                },
-                ..Model::default()
-            };
+            let inputs = vec![ValueInfo { name: "x".into(), ty }];
+            let mut model = Model { graph: Graph { inputs, ..Graph::default() }, ..Model::default() };
             name_dims(&mut model).unwrap_err().to_string()
         };
         assert_eq!(error(None), "malformed model: input `x`: has no type");
-        let shapeless = Type::Tensor(crate::model::TensorType {
-            dtype: DType::F32,
-            shape: None,
-        });
-        assert_eq!(
-            error(Some(shapeless)),
-            "malformed model: input `x`: has no shape; give it one with --shape"
-        );
+        let shapeless = Type::Tensor(crate::model::TensorType { dtype: DType::F32, shape: None });
+        assert_eq!(error(Some(shapeless)), "malformed model: input `x`: has no shape; give it one with --shape");
     }
 }

@@ -13,14 +13,10 @@ pub fn separate_initializers(model: &mut Model, as_inputs: bool) {
 fn separate(graph: &mut Graph, as_inputs: bool) {
     if as_inputs {
         let inputs: HashSet<&str> = graph.inputs.iter().map(|v| v.name.as_str()).collect();
-        graph
-            .initializers
-            .retain(|t| !inputs.contains(t.name.as_str()));
+        graph.initializers.retain(|t| !inputs.contains(t.name.as_str()));
     } else {
         let constants: HashSet<&str> = graph.initializers.iter().map(|t| t.name.as_str()).collect();
-        graph
-            .inputs
-            .retain(|v| !constants.contains(v.name.as_str()));
+        graph.inputs.retain(|v| !constants.contains(v.name.as_str()));
     }
     for node in &mut graph.nodes {
         node.graphs_mut().for_each(|g| separate(g, false));
@@ -34,20 +30,14 @@ mod tests {
 
     #[test]
     fn an_initializer_is_a_constant_unless_asked_for() {
-        let value = |name: &str| ValueInfo {
-            name: name.into(),
-            ty: None,
-        };
+        let value = |name: &str| ValueInfo { name: name.into(), ty: None };
         let graph = Graph {
             inputs: vec![value("x"), value("w")],
             initializers: vec![Tensor::from_i64s("w", &[1]), Tensor::from_i64s("v", &[1])],
             ..Graph::default()
         };
         let names = |as_inputs| {
-            let mut model = Model {
-                graph: graph.clone(),
-                ..Model::default()
-            };
+            let mut model = Model { graph: graph.clone(), ..Model::default() };
             separate_initializers(&mut model, as_inputs);
             (model.graph.inputs.len(), model.graph.initializers.len())
         };

@@ -21,27 +21,12 @@ fn inline_up_to(model: &mut Model, most_nodes: usize) -> Result<()> {
     let functions = std::mem::take(&mut model.functions);
     let mut table = HashMap::new();
     for function in &functions {
-        if table
-            .insert(
-                key(&function.domain, &function.name, &function.overload),
-                function,
-            )
-            .is_some()
-        {
-            return Err(Error::malformed(
-                format!("function {}", quote(&function.name)),
-                "is defined twice",
-            ));
+        if table.insert(key(&function.domain, &function.name, &function.overload), function).is_some() {
+            return Err(Error::malformed(format!("function {}", quote(&function.name)), "is defined twice"));
         }
     }
     if !table.is_empty() {
-        let mut inliner = Inliner {
-            functions: table,
-            taken: HashSet::new(),
-            calls: Vec::new(),
-            nodes: 0,
-            most_nodes,
-        };
+        let mut inliner = Inliner { functions: table, taken: HashSet::new(), calls: Vec::new(), nodes: 0, most_nodes };
         inliner.reserve(&model.graph);
         inliner.graph(&mut model.graph)?;
     }
@@ -58,10 +43,7 @@ fn check_references(graph: &Graph) -> Result<()> {
     for node in &graph.nodes {
         for (name, value) in &node.attributes {
             if matches!(value, Attribute::Reference(_)) {
-                let reason = format!(
-                    "attribute {} refers to a caller's, outside of a function",
-                    quote(name)
-                );
+                let reason = format!("attribute {} refers to a caller's, outside of a function", quote(name));
                 return Err(node.error(reason).into());
             }
         }
@@ -84,11 +66,7 @@ struct Inliner<'a> {
 impl<'a> Inliner<'a> {
     fn reserve(&mut self, graph: &Graph) {
         self.taken.extend(graph.defined().map(str::to_string));
-        graph
-            .nodes
-            .iter()
-            .flat_map(Node::graphs)
-            .for_each(|g| self.reserve(g));
+        graph.nodes.iter().flat_map(Node::graphs).for_each(|g| self.reserve(g));
     }
 
     /// A name that nothing else has.
@@ -111,10 +89,7 @@ impl<'a> Inliner<'a> {
     fn expand(&mut self, nodes: Vec<Node>) -> Result<Vec<Node>> {
         let mut expanded = Vec::with_capacity(nodes.len());
         for mut node in nodes {
-            let function = self
-                .functions
-                .get(&key(&node.domain, &node.op, &node.overload))
-                .copied();
+            let function = self.functions.get(&key(&node.domain, &node.op, &node.overload)).copied();
             match function {
                 Some(function) => expanded.extend(self.call(&node, function)?),
                 None => {
@@ -136,32 +111,15 @@ impl<'a> Inliner<'a> {
     fn call(&mut self, node: &Node, function: &'a Function) -> Result<Vec<Node>> {
         let called = key(&function.domain, &function.name, &function.overload);
         if self.calls.contains(&called) {
-            let path = self
-                .calls
-                .iter()
-                .chain([&called])
-                .map(|k| quote(k.1))
-                .collect::<Vec<_>>()
-                .join(" calls ");
-            return Err(node
-                .error(format!("functions call themselves: {path}"))
-                .into());
+            let path = self.calls.iter().chain([&called]).map(|k| quote(k.1)).collect::<Vec<_>>().join(" calls ");
+            return Err(node.error(format!("functions call themselves: {path}")).into());
         }
         if self.calls.len() >= DEEPEST {
-            return Err(node
-                .error(format!(
-                    "calls of functions are nested more than {DEEPEST} deep"
-                ))
-                .into());
+            return Err(node.error(format!("calls of functions are nested more than {DEEPEST} deep")).into());
         }
-        if node.inputs.len() > function.inputs.len() || node.outputs.len() > function.outputs.len()
-        {
+        if node.inputs.len() > function.inputs.len() || node.outputs.len() > function.outputs.len() {
             let (inputs, outputs) = (function.inputs.len(), function.outputs.len());
-            return Err(node
-                .error(format!(
-                    "the function has {inputs} inputs and {outputs} outputs"
-                ))
-                .into());
+            return Err(node.error(format!("the function has {inputs} inputs and {outputs} outputs")).into());
         }
         self.calls.push(called);
         self.nodes += 1;
@@ -187,13 +145,7 @@ impl<'a> Inliner<'a> {
                 (_, None) => {}
             }
         }
-        let mut renamer = Renamer {
-            inliner: self,
-            prefix,
-            scopes: vec![names],
-            caller: node,
-            function,
-        };
+        let mut renamer = Renamer { inliner: self, prefix, scopes: vec![names], caller: node, function };
         let mut body = Vec::with_capacity(function.nodes.len());
         for inner in &function.nodes {
             let mut inner = inner.clone();
@@ -202,11 +154,7 @@ impl<'a> Inliner<'a> {
         }
         for (formal, actual) in copies {
             let source = renamer.name(formal).ok_or_else(|| {
-                node.error(format!(
-                    "output {} is the input {}, which is left out",
-                    quote(&actual),
-                    quote(formal)
-                ))
+                node.error(format!("output {} is the input {}, which is left out", quote(&actual), quote(formal)))
             })?;
             body.push(Node::new("Identity", &[&source], &[&actual]));
         }
@@ -239,11 +187,7 @@ impl Renamer<'_, '_, '_> {
 
     fn node(&mut self, node: &mut Node) {
         let label = node.label();
-        node.name = if self.prefix.is_empty() {
-            label.to_string()
-        } else {
-            format!("{}/{label}", self.prefix)
-        };
+        node.name = if self.prefix.is_empty() { label.to_string() } else { format!("{}/{label}", self.prefix) };
         for name in node.inputs.iter_mut().chain(&mut node.outputs) {
             *name = name.take().and_then(|old| self.name(&old));
         }
@@ -283,15 +227,8 @@ impl Renamer<'_, '_, '_> {
         });
         let scope = scope.collect();
         self.scopes.push(scope);
-        let values = graph
-            .inputs
-            .iter_mut()
-            .chain(&mut graph.outputs)
-            .chain(&mut graph.value_infos);
-        for name in values
-            .map(|v| &mut v.name)
-            .chain(graph.initializers.iter_mut().map(|t| &mut t.name))
-        {
+        let values = graph.inputs.iter_mut().chain(&mut graph.outputs).chain(&mut graph.value_infos);
+        for name in values.map(|v| &mut v.name).chain(graph.initializers.iter_mut().map(|t| &mut t.name)) {
             if let Some(new) = self.name(name) {
                 *name = new;
             }
@@ -309,38 +246,17 @@ mod tests {
     fn function(name: &str, inputs: &[&str], outputs: &[&str], nodes: Vec<Node>) -> Function {
         let names = |list: &[&str]| list.iter().map(|n| n.to_string()).collect();
         let (inputs, outputs) = (names(inputs), names(outputs));
-        Function {
-            domain: "f".into(),
-            name: name.into(),
-            inputs,
-            outputs,
-            nodes,
-            ..Function::default()
-        }
+        Function { domain: "f".into(), name: name.into(), inputs, outputs, nodes, ..Function::default() }
     }
 
     fn call(name: &str, inputs: &[&str], outputs: &[&str]) -> Node {
-        Node {
-            domain: "f".into(),
-            ..Node::new(name, inputs, outputs)
-        }
+        Node { domain: "f".into(), ..Node::new(name, inputs, outputs) }
     }
 
     fn model(nodes: Vec<Node>, functions: Vec<Function>) -> Model {
-        let value = |name: &str| ValueInfo {
-            name: name.into(),
-            ty: None,
-        };
-        let graph = Graph {
-            inputs: vec![value("x")],
-            nodes,
-            ..Graph::default()
-        };
-        Model {
-            graph,
-            functions,
-            ..Model::default()
-        }
+        let value = |name: &str| ValueInfo { name: name.into(), ty: None };
+        let graph = Graph { inputs: vec![value("x")], nodes, ..Graph::default() };
+        Model { graph, functions, ..Model::default() }
     }
 
     /// `op(inputs)->outputs` of each node.
@@ -350,92 +266,43 @@ mod tests {
     }
 
     fn text(node: &Node) -> String {
-        let names = |list: &[Option<String>]| {
-            list.iter()
-                .map(|n| n.clone().unwrap_or_default())
-                .collect::<Vec<_>>()
-                .join(",")
-        };
-        format!(
-            "{}({})->{}",
-            node.op,
-            names(&node.inputs),
-            names(&node.outputs)
-        )
+        let names =
+            |list: &[Option<String>]| list.iter().map(|n| n.clone().unwrap_or_default()).collect::<Vec<_>>().join(",");
+        format!("{}({})->{}", node.op, names(&node.inputs), names(&node.outputs))
     }
 
     #[test]
     fn names_are_unique_and_optional_inputs_stay_out() {
-        let nodes = vec![
-            Node::new("Clip", &["a", "lo", "hi"], &["t"]),
-            Node::new("Neg", &["t"], &["r"]),
-        ];
+        let nodes = vec![Node::new("Clip", &["a", "lo", "hi"], &["t"]), Node::new("Neg", &["t"], &["r"])];
         let f = function("F", &["a", "lo", "hi"], &["r"], nodes);
-        let nodes = vec![
-            call("F", &["x", "", "x"], &["y"]),
-            call("F", &["y"], &["z"]),
-        ];
+        let nodes = vec![call("F", &["x", "", "x"], &["y"]), call("F", &["y"], &["z"])];
         let found = inlined(model(nodes, vec![f]));
-        assert_eq!(
-            found,
-            [
-                "Clip(x,,x)->y/t",
-                "Neg(y/t)->y",
-                "Clip(y)->z/t",
-                "Neg(z/t)->z"
-            ]
-        );
+        assert_eq!(found, ["Clip(x,,x)->y/t", "Neg(y/t)->y", "Clip(y)->z/t", "Neg(z/t)->z"]);
     }
 
     #[test]
     fn nested_calls_and_outputs_that_are_inputs() {
-        let inner = function(
-            "Inner",
-            &["a"],
-            &["a", "b"],
-            vec![Node::new("Neg", &["a"], &["b"])],
-        );
-        let outer = function(
-            "Outer",
-            &["p"],
-            &["r"],
-            vec![call("Inner", &["p"], &["q", "r"])],
-        );
-        let found = inlined(model(
-            vec![call("Outer", &["x"], &["y"])],
-            vec![inner, outer],
-        ));
+        let inner = function("Inner", &["a"], &["a", "b"], vec![Node::new("Neg", &["a"], &["b"])]);
+        let outer = function("Outer", &["p"], &["r"], vec![call("Inner", &["p"], &["q", "r"])]);
+        let found = inlined(model(vec![call("Outer", &["x"], &["y"])], vec![inner, outer]));
         assert_eq!(found, ["Neg(x)->y", "Identity(x)->y/q"]);
     }
 
     #[test]
     fn attributes_come_from_the_caller_or_the_default() {
         let reference = |name: &str| Attribute::Reference(name.into());
-        let body = Node::new("Op", &["a"], &["r"])
-            .with("p", reference("given"))
-            .with("q", reference("default"));
-        let mut f = function(
-            "F",
-            &["a"],
-            &["r"],
-            vec![body.with("s", reference("absent"))],
-        );
+        let body = Node::new("Op", &["a"], &["r"]).with("p", reference("given")).with("q", reference("default"));
+        let mut f = function("F", &["a"], &["r"], vec![body.with("s", reference("absent"))]);
         f.attributes.insert("default".into(), Some(2i64.into()));
         let mut model = model(vec![call("F", &["x"], &["y"]).with("given", 1i64)], vec![f]);
         inline_functions(&mut model).unwrap();
         let node = &model.graph.nodes[0];
-        assert_eq!(
-            (node.int("p"), node.int("q"), node.has("s")),
-            (Ok(1), Ok(2), false)
-        );
+        assert_eq!((node.int("p"), node.int("q"), node.has("s")), (Ok(1), Ok(2), false));
     }
 
     #[test]
     fn graphs_of_a_body_are_renamed_and_those_of_the_caller_are_not() {
-        let value = |name: &str| ValueInfo {
-            name: name.into(),
-            ty: None,
-        };
+        let value = |name: &str| ValueInfo { name: name.into(), ty: None };
         let graph = |input: &str, output: &str| Graph {
             nodes: vec![Node::new("Neg", &[input], &[output])],
             outputs: vec![value(output)],
@@ -445,20 +312,11 @@ mod tests {
             .with("then_branch", graph("a", "t"))
             .with("else_branch", Attribute::Reference("branch".into()));
         let f = function("F", &["a"], &["r"], vec![body]);
-        let mut model = model(
-            vec![call("F", &["x"], &["y"]).with("branch", graph("a", "e"))],
-            vec![f],
-        );
+        let mut model = model(vec![call("F", &["x"], &["y"]).with("branch", graph("a", "e"))], vec![f]);
         inline_functions(&mut model).unwrap();
         let node = &model.graph.nodes[0];
-        assert_eq!(
-            text(&node.graph("then_branch").unwrap().nodes[0]),
-            "Neg(x)->y/t"
-        );
-        assert_eq!(
-            text(&node.graph("else_branch").unwrap().nodes[0]),
-            "Neg(a)->e"
-        );
+        assert_eq!(text(&node.graph("then_branch").unwrap().nodes[0]), "Neg(x)->y/t");
+        assert_eq!(text(&node.graph("else_branch").unwrap().nodes[0]), "Neg(a)->e");
     }
 
     #[test]
@@ -471,15 +329,9 @@ mod tests {
         let b = function("B", &["a"], &["r"], vec![call("A", &["a"], &["r"])]);
         assert!(error(vec![a, b]).ends_with("functions call themselves: `A` calls `B` calls `A`"));
         let text = error(vec![function("A", &[], &["r"], vec![])]);
-        assert_eq!(
-            text,
-            "node `y` (f::A): the function has 0 inputs and 1 outputs"
-        );
+        assert_eq!(text, "node `y` (f::A): the function has 0 inputs and 1 outputs");
         let twice = || function("A", &[], &[], vec![]);
-        assert_eq!(
-            error(vec![twice(), twice()]),
-            "malformed model: function `A`: is defined twice"
-        );
+        assert_eq!(error(vec![twice(), twice()]), "malformed model: function `A`: is defined twice");
     }
 
     #[test]
@@ -487,30 +339,17 @@ mod tests {
         let mut functions = vec![function("F0", &["a"], &[], vec![])];
         for level in 1..32 {
             let inner = || call(&format!("F{}", level - 1), &["a"], &[]);
-            functions.push(function(
-                &format!("F{level}"),
-                &["a"],
-                &[],
-                vec![inner(), inner()],
-            ));
+            functions.push(function(&format!("F{level}"), &["a"], &[], vec![inner(), inner()]));
         }
         let mut model = model(vec![call("F31", &["x"], &[])], functions);
         let text = inline_up_to(&mut model, 1000).unwrap_err().to_string();
-        assert_eq!(
-            text,
-            "malformed model: functions: they expand to more than 1000 nodes"
-        );
+        assert_eq!(text, "malformed model: functions: they expand to more than 1000 nodes");
     }
 
     #[test]
     fn a_reference_outside_of_functions_is_an_error() {
         let node = Node::new("Op", &["x"], &["y"]).with("p", Attribute::Reference("q".into()));
-        let text = inline_functions(&mut model(vec![node], vec![]))
-            .unwrap_err()
-            .to_string();
-        assert_eq!(
-            text,
-            "node `y` (Op): attribute `p` refers to a caller's, outside of a function"
-        );
+        let text = inline_functions(&mut model(vec![node], vec![])).unwrap_err().to_string();
+        assert_eq!(text, "node `y` (Op): attribute `p` refers to a caller's, outside of a function");
     }
 }

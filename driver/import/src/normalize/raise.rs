@@ -15,11 +15,7 @@ pub fn raise_opsets(model: &mut Model) {
 
 fn raise(graph: &mut Graph, around: &HashMap<String, usize>) {
     let old = |n: &Node| n.domain.is_empty() && (1..OLDEST_OPSET).contains(&n.opset);
-    if !graph
-        .nodes
-        .iter()
-        .any(|n| old(n) || n.graphs().next().is_some())
-    {
+    if !graph.nodes.iter().any(|n| old(n) || n.graphs().next().is_some()) {
         return;
     }
     let mut ranks = around.clone();
@@ -38,21 +34,9 @@ fn raise(graph: &mut Graph, around: &HashMap<String, usize>) {
 }
 
 fn declared_ranks(graph: &Graph) -> HashMap<String, usize> {
-    let values = graph
-        .inputs
-        .iter()
-        .chain(&graph.outputs)
-        .chain(&graph.value_infos);
-    let values =
-        values.filter_map(|v| Some((v.name.clone(), v.tensor_type()?.shape.as_ref()?.len())));
-    values
-        .chain(
-            graph
-                .initializers
-                .iter()
-                .map(|t| (t.name.clone(), t.dims.len())),
-        )
-        .collect()
+    let values = graph.inputs.iter().chain(&graph.outputs).chain(&graph.value_infos);
+    let values = values.filter_map(|v| Some((v.name.clone(), v.tensor_type()?.shape.as_ref()?.len())));
+    values.chain(graph.initializers.iter().map(|t| (t.name.clone(), t.dims.len()))).collect()
 }
 
 /// Ranks through the operators that old files put between inputs and a broadcast.
@@ -101,16 +85,10 @@ fn note_rank(node: &Node, ranks: &mut HashMap<String, usize>) {
 }
 
 /// Binary operators that broadcast their second operand only, on request, before version 7.
-const BROADCAST: &[&str] = &[
-    "Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor",
-];
+const BROADCAST: &[&str] = &["Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor"];
 
 /// Raises one node if it can; gives the node to put before it, if one is needed.
-fn raise_node(
-    node: &mut Node,
-    ranks: &HashMap<String, usize>,
-    taken: &mut HashSet<String>,
-) -> Option<Node> {
+fn raise_node(node: &mut Node, ranks: &HashMap<String, usize>, taken: &mut HashSet<String>) -> Option<Node> {
     let in_force = |opset| since_version("", &node.op, opset);
     let current = in_force(node.opset)?;
     if Some(current) == in_force(OLDEST_OPSET) {
@@ -146,21 +124,12 @@ fn broadcast_axes(node: &Node, a: Option<usize>, b: Option<usize>) -> Option<usi
         return Some(0);
     };
     let (a, b) = (a?, b?);
-    let axis = if axis < 0 {
-        axis + i64::try_from(a).ok()?
-    } else {
-        axis
-    };
+    let axis = if axis < 0 { axis + i64::try_from(a).ok()? } else { axis };
     a.checked_sub(usize::try_from(axis).ok()?)?.checked_sub(b)
 }
 
 /// An `Unsqueeze` of the second operand, whose result takes its place.
-fn append_axes(
-    node: &mut Node,
-    count: usize,
-    rank: usize,
-    taken: &mut HashSet<String>,
-) -> Option<Node> {
+fn append_axes(node: &mut Node, count: usize, rank: usize, taken: &mut HashSet<String>) -> Option<Node> {
     let operand = node.inputs.get_mut(1)?;
     let source = operand.clone()?;
     let mut name = format!("{source}/aligned");
@@ -168,15 +137,9 @@ fn append_axes(
         name.push('_');
     }
     *operand = Some(name.clone());
-    let axes: Vec<i64> = (rank..rank + count)
-        .filter_map(|axis| i64::try_from(axis).ok())
-        .collect();
+    let axes: Vec<i64> = (rank..rank + count).filter_map(|axis| i64::try_from(axis).ok()).collect();
     let label = format!("{}/align", node.label());
-    let unsqueeze = Node {
-        name: label,
-        opset: OLDEST_OPSET,
-        ..Node::new("Unsqueeze", &[&source], &[&name])
-    };
+    let unsqueeze = Node { name: label, opset: OLDEST_OPSET, ..Node::new("Unsqueeze", &[&source], &[&name]) };
     Some(unsqueeze.with("axes", axes))
 }
 
@@ -187,24 +150,10 @@ mod tests {
 
     /// The nodes after raising `node`, of version 6, over `x` of rank 4 and `b` of rank 1.
     fn raised(node: Node) -> Vec<Node> {
-        let value =
-            |name: &str, rank| ValueInfo::tensor(name, DType::F32, &vec![Dim::Static(3); rank]);
+        let value = |name: &str, rank| ValueInfo::tensor(name, DType::F32, &vec![Dim::Static(3); rank]);
         let inputs = vec![value("x", 4), value("b", 1)];
-        let nodes = vec![
-            Node {
-                opset: 6,
-                ..Node::new("Relu", &["x"], &["r"])
-            },
-            Node { opset: 6, ..node },
-        ];
-        let mut model = Model {
-            graph: Graph {
-                inputs,
-                nodes,
-                ..Graph::default()
-            },
-            ..Model::default()
-        };
+        let nodes = vec![Node { opset: 6, ..Node::new("Relu", &["x"], &["r"]) }, Node { opset: 6, ..node }];
+        let mut model = Model { graph: Graph { inputs, nodes, ..Graph::default() }, ..Model::default() };
         raise_opsets(&mut model);
         assert_eq!(model.graph.nodes.remove(0).opset, 7);
         model.graph.nodes
@@ -218,29 +167,11 @@ mod tests {
     fn broadcasts_are_aligned() {
         let nodes = raised(binary().with("broadcast", 1i64).with("axis", 1i64));
         assert_eq!(nodes[0].ints("axes"), Ok(&[1, 2][..]));
-        assert_eq!(
-            nodes[1],
-            Node {
-                opset: 7,
-                ..Node::new("Add", &["r", "b/aligned"], &["y"])
-            }
-        );
-        for node in [
-            binary(),
-            binary().with("broadcast", 1i64),
-            binary().with("broadcast", 1i64).with("axis", -1i64),
-        ] {
-            assert_eq!(
-                raised(node),
-                [Node {
-                    opset: 7,
-                    ..binary()
-                }]
-            );
+        assert_eq!(nodes[1], Node { opset: 7, ..Node::new("Add", &["r", "b/aligned"], &["y"]) });
+        for node in [binary(), binary().with("broadcast", 1i64), binary().with("broadcast", 1i64).with("axis", -1i64)] {
+            assert_eq!(raised(node), [Node { opset: 7, ..binary() }]);
         }
-        let unknown = Node::new("Add", &["r", "q"], &["y"])
-            .with("broadcast", 1i64)
-            .with("axis", 1i64);
+        let unknown = Node::new("Add", &["r", "q"], &["y"]).with("broadcast", 1i64).with("axis", 1i64);
         assert_eq!(raised(unknown)[0].opset, 6);
     }
 
@@ -252,8 +183,7 @@ mod tests {
 
     #[test]
     fn training_stays_old() {
-        let norm =
-            |is_test: i64| Node::new("BatchNormalization", &["x"], &["y"]).with("is_test", is_test);
+        let norm = |is_test: i64| Node::new("BatchNormalization", &["x"], &["y"]).with("is_test", is_test);
         assert_eq!(raised(norm(1))[0].opset, 7);
         assert_eq!(raised(norm(0))[0].opset, 6);
         assert_eq!(raised(Node::new("Upsample", &["x"], &["y"]))[0].opset, 6);

@@ -18,11 +18,7 @@ fn sort(graph: &mut Graph, warnings: &mut Vec<Warning>) -> Result<()> {
         node.graphs_mut().try_for_each(|g| sort(g, warnings))?;
     }
     let needs = dependencies(graph);
-    let early = needs
-        .iter()
-        .enumerate()
-        .filter(|(i, needs)| needs.iter().any(|n| n >= i))
-        .count();
+    let early = needs.iter().enumerate().filter(|(i, needs)| needs.iter().any(|n| n >= i)).count();
     if early == 0 {
         return Ok(());
     }
@@ -30,18 +26,9 @@ fn sort(graph: &mut Graph, warnings: &mut Vec<Warning>) -> Result<()> {
     if order.len() < needs.len() {
         return Err(cycle_error(graph, &needs, &order));
     }
-    let mut nodes: Vec<_> = std::mem::take(&mut graph.nodes)
-        .into_iter()
-        .map(Some)
-        .collect();
-    graph.nodes = order
-        .into_iter()
-        .filter_map(|i| nodes.get_mut(i).and_then(Option::take))
-        .collect();
-    warnings.push(Warning::Unsorted {
-        graph: graph.name.clone(),
-        early,
-    });
+    let mut nodes: Vec<_> = std::mem::take(&mut graph.nodes).into_iter().map(Some).collect();
+    graph.nodes = order.into_iter().filter_map(|i| nodes.get_mut(i).and_then(Option::take)).collect();
+    warnings.push(Warning::Unsorted { graph: graph.name.clone(), early });
     Ok(())
 }
 
@@ -52,10 +39,7 @@ fn dependencies(graph: &Graph) -> Vec<Vec<usize>> {
         producer.extend(node.outputs.iter().flatten().map(|name| (name.as_str(), i)));
     }
     let needs = |names: Vec<&str>| {
-        let mut needs: Vec<usize> = names
-            .into_iter()
-            .filter_map(|name| producer.get(name).copied())
-            .collect();
+        let mut needs: Vec<usize> = names.into_iter().filter_map(|name| producer.get(name).copied()).collect();
         needs.sort_unstable();
         needs.dedup();
         needs
@@ -68,16 +52,9 @@ fn stable_order(needs: &[Vec<usize>]) -> Vec<usize> {
     let mut users = vec![Vec::new(); needs.len()];
     let mut missing: Vec<usize> = needs.iter().map(Vec::len).collect();
     for (i, list) in needs.iter().enumerate() {
-        list.iter()
-            .filter_map(|&n| users.get_mut(n).map(|u: &mut Vec<usize>| u.push(i)))
-            .for_each(drop);
+        list.iter().filter_map(|&n| users.get_mut(n).map(|u: &mut Vec<usize>| u.push(i))).for_each(drop);
     }
-    let mut ready: BinaryHeap<_> = missing
-        .iter()
-        .enumerate()
-        .filter(|m| *m.1 == 0)
-        .map(|m| Reverse(m.0))
-        .collect();
+    let mut ready: BinaryHeap<_> = missing.iter().enumerate().filter(|m| *m.1 == 0).map(|m| Reverse(m.0)).collect();
     let mut order = Vec::with_capacity(needs.len());
     while let Some(Reverse(i)) = ready.pop() {
         order.push(i);
@@ -104,15 +81,9 @@ fn cycle_error(graph: &Graph, needs: &[Vec<usize>], order: &[usize]) -> Error {
         at = needs[i].iter().copied().find(|&n| stuck[n]);
     }
     let start = path.iter().position(|&i| Some(i) == at).unwrap_or(0);
-    let labels = path[start..]
-        .iter()
-        .chain(at.iter())
-        .map(|&i| quote(graph.nodes[i].label()));
+    let labels = path[start..].iter().chain(at.iter()).map(|&i| quote(graph.nodes[i].label()));
     let text = labels.collect::<Vec<_>>().join(" uses ");
-    Error::malformed(
-        format!("graph {}", quote(&graph.name)),
-        format!("nodes form a cycle: {text}"),
-    )
+    Error::malformed(format!("graph {}", quote(&graph.name)), format!("nodes form a cycle: {text}"))
 }
 
 #[cfg(test)]
@@ -121,14 +92,7 @@ mod tests {
     use crate::model::Node;
 
     fn model(nodes: Vec<Node>) -> Model {
-        Model {
-            graph: Graph {
-                name: "g".into(),
-                nodes,
-                ..Graph::default()
-            },
-            ..Model::default()
-        }
+        Model { graph: Graph { name: "g".into(), nodes, ..Graph::default() }, ..Model::default() }
     }
 
     fn results(model: &Model) -> Vec<&str> {
@@ -137,10 +101,7 @@ mod tests {
 
     #[test]
     fn sorted_nodes_stay() {
-        let mut model = model(vec![
-            Node::new("A", &["x"], &["a"]),
-            Node::new("B", &["a"], &["b"]),
-        ]);
+        let mut model = model(vec![Node::new("A", &["x"], &["a"]), Node::new("B", &["a"], &["b"])]);
         sort_nodes(&mut model).unwrap();
         assert_eq!(results(&model), ["a", "b"]);
         assert!(model.warnings.is_empty());
@@ -148,10 +109,7 @@ mod tests {
 
     #[test]
     fn unsorted_nodes_are_sorted_stably_with_one_warning() {
-        let body = Graph {
-            nodes: vec![Node::new("Neg", &["b"], &["inner"])],
-            ..Graph::default()
-        };
+        let body = Graph { nodes: vec![Node::new("Neg", &["b"], &["inner"])], ..Graph::default() };
         let mut model = model(vec![
             Node::new("First", &["x"], &["first"]),
             Node::new("Loop", &[], &["l"]).with("body", body),
@@ -161,13 +119,7 @@ mod tests {
         ]);
         sort_nodes(&mut model).unwrap();
         assert_eq!(results(&model), ["first", "a", "b", "l", "c"]);
-        assert_eq!(
-            model.warnings,
-            [Warning::Unsorted {
-                graph: "g".into(),
-                early: 2
-            }]
-        );
+        assert_eq!(model.warnings, [Warning::Unsorted { graph: "g".into(), early: 2 }]);
     }
 
     #[test]
@@ -179,9 +131,6 @@ mod tests {
             Node::new("C", &["b"], &["c"]),
         ]);
         let text = sort_nodes(&mut model).unwrap_err().to_string();
-        assert_eq!(
-            text,
-            "malformed model: graph `g`: nodes form a cycle: `c` uses `b` uses `a` uses `c`"
-        );
+        assert_eq!(text, "malformed model: graph `g`: nodes form a cycle: `c` uses `b` uses `a` uses `c`");
     }
 }

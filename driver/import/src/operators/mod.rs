@@ -24,10 +24,7 @@ fn table(domain: &str) -> &'static [rows::Row] {
 /// it. `None`: the operator is unknown, younger, or gone.
 pub fn since_version(domain: &str, op: &str, opset: i64) -> Option<i64> {
     let rows = table(domain);
-    let row = rows
-        .binary_search_by(|row| row.0.cmp(op))
-        .ok()
-        .and_then(|i| rows.get(i))?;
+    let row = rows.binary_search_by(|row| row.0.cmp(op)).ok().and_then(|i| rows.get(i))?;
     if row.2 != 0 && opset >= row.2 {
         return None;
     }
@@ -38,14 +35,10 @@ pub fn since_version(domain: &str, op: &str, opset: i64) -> Option<i64> {
 pub fn version(domain: &str, op: &str, opset: i64) -> Result<i64, String> {
     let named = if domain.is_empty() { "ai.onnx" } else { domain };
     if opset == 0 {
-        return Err(format!(
-            "the model imports no operator set of domain {named:?}"
-        ));
+        return Err(format!("the model imports no operator set of domain {named:?}"));
     }
     if domain.is_empty() && !(OLDEST_OPSET..=NEWEST_OPSET).contains(&opset) {
-        return Err(format!(
-            "operator set {opset}; {OLDEST_OPSET} to {NEWEST_OPSET} are supported"
-        ));
+        return Err(format!("operator set {opset}; {OLDEST_OPSET} to {NEWEST_OPSET} are supported"));
     }
     if table(domain).is_empty() {
         return Ok(opset);
@@ -62,10 +55,7 @@ pub fn version(domain: &str, op: &str, opset: i64) -> Result<i64, String> {
 /// All since-versions of an operator, ascending; empty when it is unknown.
 pub fn since_versions(domain: &str, op: &str) -> &'static [i64] {
     let rows = table(domain);
-    rows.binary_search_by(|row| row.0.cmp(op))
-        .ok()
-        .and_then(|i| rows.get(i))
-        .map_or(&[], |row| row.1)
+    rows.binary_search_by(|row| row.0.cmp(op)).ok().and_then(|i| rows.get(i)).map_or(&[], |row| row.1)
 }
 
 /// Names of all known operators of a domain, ascending.
@@ -83,11 +73,7 @@ mod tests {
             let rows = table(domain);
             assert!(rows.is_sorted_by(|a, b| a.0 < b.0));
             for row in rows {
-                assert!(
-                    row.1.is_sorted_by(|a, b| a < b) && !row.1.is_empty(),
-                    "{}",
-                    row.0
-                );
+                assert!(row.1.is_sorted_by(|a, b| a < b) && !row.1.is_empty(), "{}", row.0);
                 assert!(row.1.iter().all(|&v| v <= NEWEST_OPSET), "{}", row.0);
             }
         }
@@ -102,10 +88,7 @@ mod tests {
         assert_eq!(since_version("", "Upsample", 10), None);
         assert_eq!(since_version("", "Nonsense", 20), None);
         assert_eq!(since_version("com.microsoft", "Add", 1), None);
-        assert_eq!(
-            since_version(ML_DOMAIN, "ArrayFeatureExtractor", 3),
-            Some(1)
-        );
+        assert_eq!(since_version(ML_DOMAIN, "ArrayFeatureExtractor", 3), Some(1));
         assert_eq!(since_versions("", "Softmax"), [1, 11, 13]);
     }
 
@@ -114,19 +97,10 @@ mod tests {
         assert_eq!(version("", "Softmax", 12), Ok(11));
         assert_eq!(version("com.microsoft", "Anything", 1), Ok(1));
         let reason = |op, opset| version("", op, opset).unwrap_err();
-        assert_eq!(
-            reason("Add", 0),
-            "the model imports no operator set of domain \"ai.onnx\""
-        );
+        assert_eq!(reason("Add", 0), "the model imports no operator set of domain \"ai.onnx\"");
         assert_eq!(reason("Add", 6), "operator set 6; 7 to 28 are supported");
         assert_eq!(reason("Nonsense", 9), "ai.onnx has no such operator");
-        assert_eq!(
-            reason("Attention", 22),
-            "operator set 22 has no such operator yet, it came with 23"
-        );
-        assert_eq!(
-            reason("Upsample", 10),
-            "operator set 10 has no such operator any more"
-        );
+        assert_eq!(reason("Attention", 22), "operator set 22 has no such operator yet, it came with 23");
+        assert_eq!(reason("Upsample", 10), "operator set 10 has no such operator any more");
     }
 }

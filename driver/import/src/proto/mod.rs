@@ -25,10 +25,6 @@ mod tests {
             std::fs::write(&digest, format!("{found}\n")).unwrap();
         }
         let expected = std::fs::read_to_string(&digest).unwrap();
-        assert_eq!(
-            found,
-            expected.trim(),
-            "run generate-onnx-proto, then this test with BLESS=1"
-        );
+        assert_eq!(found, expected.trim(), "run generate-onnx-proto, then this test with BLESS=1");
     }
 }

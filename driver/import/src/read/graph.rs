@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result, quote};
 use crate::model::{Function, Graph, Model, Node};
-use crate::proto::{
-    FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
-};
+use crate::proto::{FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto};
 
 use super::{Context, attributes, tensor, types};
 
@@ -18,9 +16,7 @@ pub(super) struct Scope<'a> {
 }
 
 pub(super) fn model(proto: ModelProto, mut context: Context) -> Result<Model> {
-    let graph_proto = proto
-        .graph
-        .ok_or_else(|| Error::Decode("it holds no graph".into()))?;
+    let graph_proto = proto.graph.ok_or_else(|| Error::Decode("it holds no graph".into()))?;
     let ir_version = proto.ir_version.unwrap_or(0);
     let mut opsets = opset_imports(&proto.opset_import)?;
     // Before format version 3 there were no imports, and one operator set.
@@ -34,13 +30,7 @@ pub(super) fn model(proto: ModelProto, mut context: Context) -> Result<Model> {
     for function_proto in proto.functions {
         functions.push(function(function_proto, &opsets, &mut context)?);
     }
-    let graph = graph(
-        graph_proto,
-        &mut Scope {
-            context: &mut context,
-            opsets: opsets.clone(),
-        },
-    )?;
+    let graph = graph(graph_proto, &mut Scope { context: &mut context, opsets: opsets.clone() })?;
     Ok(Model {
         ir_version,
         producer: proto.producer_name.unwrap_or_default(),
@@ -56,9 +46,7 @@ pub(super) fn model(proto: ModelProto, mut context: Context) -> Result<Model> {
 }
 
 fn entries(list: Vec<StringStringEntryProto>) -> BTreeMap<String, String> {
-    list.into_iter()
-        .map(|e| (e.key.unwrap_or_default(), e.value.unwrap_or_default()))
-        .collect()
+    list.into_iter().map(|e| (e.key.unwrap_or_default(), e.value.unwrap_or_default())).collect()
 }
 
 /// The default domain has two names.
@@ -71,25 +59,15 @@ fn opset_imports(list: &[OperatorSetIdProto]) -> Result<BTreeMap<String, i64>> {
     for import in list {
         let domain = domain(import.domain.clone());
         let version = import.version.unwrap_or(0);
-        if let Some(other) = opsets
-            .insert(domain.clone(), version)
-            .filter(|&other| other != version)
-        {
+        if let Some(other) = opsets.insert(domain.clone(), version).filter(|&other| other != version) {
             let reason = format!("imported as version {other} and as version {version}");
-            return Err(Error::malformed(
-                format!("operator set {}", quote(&domain)),
-                reason,
-            ));
+            return Err(Error::malformed(format!("operator set {}", quote(&domain)), reason));
         }
     }
     Ok(opsets)
 }
 
-fn function(
-    proto: FunctionProto,
-    model: &BTreeMap<String, i64>,
-    context: &mut Context,
-) -> Result<Function> {
+fn function(proto: FunctionProto, model: &BTreeMap<String, i64>, context: &mut Context) -> Result<Function> {
     let mut opsets = opset_imports(&proto.opset_import)?;
     for (domain, version) in model {
         opsets.entry(domain.clone()).or_insert(*version);
@@ -97,23 +75,11 @@ fn function(
     let name = proto.name.unwrap_or_default();
     let mut scope = Scope { context, opsets };
     let nodes = nodes(proto.node, &mut scope)?;
-    let mut formal: BTreeMap<_, _> = proto
-        .attribute
-        .into_iter()
-        .map(|name| (name, None))
-        .collect();
+    let mut formal: BTreeMap<_, _> = proto.attribute.into_iter().map(|name| (name, None)).collect();
     for attribute in proto.attribute_proto {
         let attribute_name = attribute.name.clone().unwrap_or_default();
-        let value = attributes::attribute(attribute, &mut scope).map_err(|e| {
-            at(
-                e,
-                &format!(
-                    "attribute {} of function {}",
-                    quote(&attribute_name),
-                    quote(&name)
-                ),
-            )
-        })?;
+        let value = attributes::attribute(attribute, &mut scope)
+            .map_err(|e| at(e, &format!("attribute {} of function {}", quote(&attribute_name), quote(&name))))?;
         formal.insert(attribute_name, Some(value));
     }
     Ok(Function {
@@ -128,11 +94,7 @@ fn function(
 }
 
 pub(super) fn graph(proto: GraphProto, scope: &mut Scope<'_>) -> Result<Graph> {
-    let infos = |list: Vec<_>| {
-        list.into_iter()
-            .map(types::value_info)
-            .collect::<Result<Vec<_>>>()
-    };
+    let infos = |list: Vec<_>| list.into_iter().map(types::value_info).collect::<Result<Vec<_>>>();
     let mut initializers = Vec::with_capacity(proto.initializer.len());
     for initializer in proto.initializer {
         initializers.push(tensor::tensor(initializer, scope.context)?);
@@ -173,12 +135,9 @@ fn node(proto: NodeProto, scope: &mut Scope<'_>) -> Result<Node> {
     };
     for attribute in proto.attribute {
         let name = attribute.name.clone().unwrap_or_default();
-        let value =
-            attributes::attribute(attribute, scope).map_err(|e| at_attribute(e, &node, &name))?;
+        let value = attributes::attribute(attribute, scope).map_err(|e| at_attribute(e, &node, &name))?;
         if node.attributes.insert(name.clone(), value).is_some() {
-            return Err(node
-                .error(format!("attribute {} stands twice", quote(&name)))
-                .into());
+            return Err(node.error(format!("attribute {} stands twice", quote(&name))).into());
         }
     }
     Ok(node)
@@ -186,27 +145,22 @@ fn node(proto: NodeProto, scope: &mut Scope<'_>) -> Result<Node> {
 
 /// `""` stands for an input or output left out.
 fn names(list: Vec<String>) -> Vec<Option<String>> {
-    list.into_iter()
-        .map(|name| Some(name).filter(|n| !n.is_empty()))
-        .collect()
+    list.into_iter().map(|name| Some(name).filter(|n| !n.is_empty())).collect()
 }
 
 /// Puts the place of an attribute into an error about its value.
 fn at_attribute(error: Error, node: &Node, name: &str) -> Error {
     match error {
-        Error::Malformed { place, reason } if place == "attribute" => node
-            .error(format!("attribute {} {reason}", quote(name)))
-            .into(),
+        Error::Malformed { place, reason } if place == "attribute" => {
+            node.error(format!("attribute {} {reason}", quote(name))).into()
+        }
         other => other,
     }
 }
 
 fn at(error: Error, place: &str) -> Error {
     match error {
-        Error::Malformed {
-            place: inner,
-            reason,
-        } if inner == "attribute" => Error::malformed(place, reason),
+        Error::Malformed { place: inner, reason } if inner == "attribute" => Error::malformed(place, reason),
         other => other,
     }
 }

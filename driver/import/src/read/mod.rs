@@ -24,10 +24,7 @@ struct Context {
 
 /// Reads a file as it is; external data is looked for in its folder.
 pub fn read_file(path: &Path) -> Result<Model> {
-    let read = |source| Error::Read {
-        path: path.to_path_buf(),
-        source,
-    };
+    let read = |source| Error::Read { path: path.to_path_buf(), source };
     let file = File::open(path).map_err(read)?;
     if !file.metadata().map_err(read)?.is_file() {
         return Err(read(std::io::Error::other("not a regular file")));
@@ -46,36 +43,21 @@ pub fn read_bytes(bytes: Bytes, folder: Option<&Path>) -> Result<Model> {
         return Err(Error::Decode("it is empty".into()));
     }
     let proto = ModelProto::decode(bytes).map_err(damaged)?;
-    graph::model(
-        proto,
-        Context {
-            external: ExternalData::new(folder),
-        },
-    )
+    graph::model(proto, Context { external: ExternalData::new(folder) })
 }
 
 /// A tensor alone, as `.pb` files of test data hold it. External data is an error.
 pub fn read_tensor(bytes: Bytes) -> Result<crate::model::Tensor> {
     let proto = crate::proto::TensorProto::decode(bytes).map_err(damaged)?;
-    tensor::tensor(
-        proto,
-        &mut Context {
-            external: ExternalData::new(None),
-        },
-    )
+    tensor::tensor(proto, &mut Context { external: ExternalData::new(None) })
 }
 
 /// What the decoder says, in fewer words.
 fn damaged(error: prost::DecodeError) -> Error {
     let text = error.to_string();
-    let text = text
-        .strip_prefix("failed to decode Protobuf message: ")
-        .unwrap_or(&text);
+    let text = text.strip_prefix("failed to decode Protobuf message: ").unwrap_or(&text);
     Error::Decode(match text.strip_suffix("buffer underflow") {
-        Some(place) => format!(
-            "it ends too early, in {}",
-            place.trim_end_matches([':', ' '])
-        ),
+        Some(place) => format!("it ends too early, in {}", place.trim_end_matches([':', ' '])),
         None => text.to_string(),
     })
 }

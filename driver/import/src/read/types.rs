@@ -26,23 +26,17 @@ pub(super) fn value_type(proto: TypeProto, name: &str) -> Result<Option<Type>> {
         Ok(ty.flatten().map(Box::new))
     };
     Ok(match value {
-        type_proto::Value::TensorType(t) => {
-            tensor_type(t.elem_type, t.shape, name)?.map(Type::Tensor)
-        }
-        type_proto::Value::SparseTensorType(t) => {
-            tensor_type(t.elem_type, t.shape, name)?.map(Type::SparseTensor)
-        }
+        type_proto::Value::TensorType(t) => tensor_type(t.elem_type, t.shape, name)?.map(Type::Tensor),
+        type_proto::Value::SparseTensorType(t) => tensor_type(t.elem_type, t.shape, name)?.map(Type::SparseTensor),
         type_proto::Value::SequenceType(t) => inner(t.elem_type)?.map(Type::Sequence),
         type_proto::Value::OptionalType(t) => inner(t.elem_type)?.map(Type::Optional),
         type_proto::Value::MapType(t) => match dtype(t.key_type, name)? {
             None => None,
             Some(key) => inner(t.value_type)?.map(|value| Type::Map(key, value)),
         },
-        type_proto::Value::OpaqueType(t) => Some(Type::Opaque(format!(
-            "{}.{}",
-            t.domain.unwrap_or_default(),
-            t.name.unwrap_or_default()
-        ))),
+        type_proto::Value::OpaqueType(t) => {
+            Some(Type::Opaque(format!("{}.{}", t.domain.unwrap_or_default(), t.name.unwrap_or_default())))
+        }
     })
 }
 
@@ -52,19 +46,12 @@ fn dtype(number: Option<i32>, name: &str) -> Result<Option<DType>> {
         0 => Ok(None),
         n => match DType::from_onnx(i64::from(n)) {
             Some(dtype) => Ok(Some(dtype)),
-            None => Err(Error::malformed(
-                format!("type of value {}", quote(name)),
-                format!("no element type {n}"),
-            )),
+            None => Err(Error::malformed(format!("type of value {}", quote(name)), format!("no element type {n}"))),
         },
     }
 }
 
-fn tensor_type(
-    elem: Option<i32>,
-    shape: Option<TensorShapeProto>,
-    name: &str,
-) -> Result<Option<TensorType>> {
+fn tensor_type(elem: Option<i32>, shape: Option<TensorShapeProto>, name: &str) -> Result<Option<TensorType>> {
     let shape = shape.map(|s| s.dim.into_iter().map(dim).collect());
     Ok(dtype(elem, name)?.map(|dtype| TensorType { dtype, shape }))
 }
@@ -72,9 +59,7 @@ fn tensor_type(
 fn dim(proto: tensor_shape_proto::Dimension) -> Dim {
     match proto.value {
         Some(tensor_shape_proto::dimension::Value::DimValue(n)) if n >= 0 => Dim::Static(n),
-        Some(tensor_shape_proto::dimension::Value::DimParam(text))
-            if !NAMELESS.contains(&text.trim()) =>
-        {
+        Some(tensor_shape_proto::dimension::Value::DimParam(text)) if !NAMELESS.contains(&text.trim()) => {
             Dim::Symbol(text)
         }
         _ => Dim::Unknown,

@@ -48,7 +48,8 @@ impl<'c> Conv<'c> {
         let filters = b.divsi(b.dim(out, 1), groups_);
         let acc = k.tensor_type("input").element_type().accumulator();
         let shape = out.r#type().shape();
-        let depthwise = !transposed && filter.r#type().shape()[1] == 1 && groups > 1 && shape[1] < 8 * groups && shape[1] > 0;
+        let depthwise =
+            !transposed && filter.r#type().shape()[1] == 1 && groups > 1 && shape[1] < 8 * groups && shape[1] > 0;
         let depth = b.muli(channels, geometry.taps(b));
         let batches = b.muli(b.dim(out, 0), groups_);
         let shape = Shape::new(b, acc, [batches, filters, geometry.pixels(b), depth]);
@@ -75,7 +76,14 @@ fn body<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported>
     Ok(())
 }
 
-fn product<'c>(k: &Kernel<'c>, [lo, hi]: [Val<'c>; 2], conv: &Conv<'c>, input: &Flat<'c>, filter: &Filter<'c>, epilogue: &Epilogue<'c>) {
+fn product<'c>(
+    k: &Kernel<'c>,
+    [lo, hi]: [Val<'c>; 2],
+    conv: &Conv<'c>,
+    input: &Flat<'c>,
+    filter: &Filter<'c>,
+    epilogue: &Epilogue<'c>,
+) {
     let acc = k.tensor_type("input").element_type().accumulator();
     let (target, g) = (Tiling::host(), &conv.geometry);
     let spatial = spatial_rank(k);

@@ -7,12 +7,7 @@ mod activation;
 mod cell;
 
 use super::{
-    Kernel, KernelRow, Unsupported,
-    dot::Rows,
-    flat::Flat,
-    product::strip::Place,
-    scratch::scratch,
-    vector::VectorOps,
+    Kernel, KernelRow, Unsupported, dot::Rows, flat::Flat, product::strip::Place, scratch::scratch, vector::VectorOps,
 };
 use activation::Activation;
 use aitmlir_dialects::{
@@ -155,7 +150,15 @@ impl<'c> Layer<'c> {
     }
 
     /// All time steps of one direction and batch entry `at`.
-    fn walk(&self, k: &Kernel<'c>, b: Builder<'c>, at: [Val<'c>; 2], functions: &[Activation], backward: bool, s: State<'c>) {
+    fn walk(
+        &self,
+        k: &Kernel<'c>,
+        b: Builder<'c>,
+        at: [Val<'c>; 2],
+        functions: &[Activation],
+        backward: bool,
+        s: State<'c>,
+    ) {
         let [d, entry] = at;
         self.start(b, &self.h0, at, s.h);
         self.start(b, &self.c0, at, s.c);
@@ -196,7 +199,16 @@ impl<'c> Layer<'c> {
     }
 
     /// Rows `first..first + count` of a weight matrix of direction `d` times a vector of length `steps`.
-    fn product(&self, k: &Kernel<'c>, b: Builder<'c>, matrix: &Flat<'c>, d: Val<'c>, [first, count, steps]: [Val<'c>; 3], x: Place<'c>, to: Place<'c>) {
+    fn product(
+        &self,
+        k: &Kernel<'c>,
+        b: Builder<'c>,
+        matrix: &Flat<'c>,
+        d: Val<'c>,
+        [first, count, steps]: [Val<'c>; 3],
+        x: Place<'c>,
+        to: Place<'c>,
+    ) {
         let rows = Rows {
             at: matrix.at(b, &[d, first]),
             row_stride: matrix.strides[1],
