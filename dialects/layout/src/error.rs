@@ -197,6 +197,14 @@ pub enum Cause {
         /// The right size.
         right: Int,
     },
+    /// There is no such atom.
+    #[error("there is no {asked}; there is {offered}")]
+    NoAtom {
+        /// What was asked for.
+        asked: String,
+        /// What there is.
+        offered: String,
+    },
     /// A stride is negative where the operation has no meaning for it.
     #[error("stride {stride} is negative")]
     NegativeStride {

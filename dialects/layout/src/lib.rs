@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod atom;
 mod basis;
 mod coalesce;
 mod complement;
