@@ -312,12 +312,8 @@ impl<'c> Builder<'c> {
 
     /// A nest of [`Builder::loop_`]s over `extents`; the body gets all induction variables.
     pub fn loops(self, extents: &[Val<'c>], body: impl FnOnce(Builder<'c>, &[Val<'c>])) {
-        fn nest<'c>(
-            b: Builder<'c>,
-            extents: &[Val<'c>],
-            ivs: &mut Vec<Val<'c>>,
-            body: Box<dyn FnOnce(Builder<'c>, &[Val<'c>]) + '_>,
-        ) {
+        type Body<'a, 'c> = Box<dyn FnOnce(Builder<'c>, &[Val<'c>]) + 'a>;
+        fn nest<'c>(b: Builder<'c>, extents: &[Val<'c>], ivs: &mut Vec<Val<'c>>, body: Body<'_, 'c>) {
             match extents.split_first() {
                 None => body(b, ivs),
                 Some((first, rest)) => b.loop_(*first, |b, iv| {

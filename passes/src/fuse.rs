@@ -109,7 +109,7 @@ impl<'c> Fuser<'c> {
     /// A map merges with the op that makes one of its inputs.
     fn take_in_producer(&mut self, map: Op<'c>) -> Option<Op<'c>> {
         let view = OpView(map);
-        let Some(result) = view.results().first().copied() else { return None };
+        let result = view.results().first().copied()?;
         let shape = shape_key(result);
         let constant = is_constant_work(map);
         for input in view.group("inputs") {
@@ -167,7 +167,7 @@ impl<'c> Fuser<'c> {
     /// product with the map's code behind its epilogue, at the place of `map`.
     fn grow_epilogue(&mut self, product: Op<'c>, map: Op<'c>) -> Option<Op<'c>> {
         let (view, map_view) = (OpView(product), OpView(map));
-        let Some(map_block) = map_view.block(0) else { return None };
+        let map_block = map_view.block(0)?;
         let result = results_of(product)[0];
         let map_inputs = map_view.group("inputs");
         let old_extras = view.group("extras");
@@ -207,13 +207,11 @@ impl<'c> Fuser<'c> {
     fn read_through_expand(&mut self, map: Op<'c>) -> Option<Op<'c>> {
         let view = OpView(map);
         let inputs = view.group("inputs");
-        let Some(result) = view.results().first().copied() else { return None };
-        let Some((position, expand)) = inputs.iter().enumerate().find_map(|(i, input)| {
+        let result = view.results().first().copied()?;
+        let (position, expand) = inputs.iter().enumerate().find_map(|(i, input)| {
             let op = defining_op(*input)?;
             (OpView(op).name() == "ait.expand" && shape_key(*input) == shape_key(result)).then_some((i, op))
-        }) else {
-            return None;
-        };
+        })?;
         let b = Builder::before(self.context, map);
         let dims = if view.group("dims").is_empty() && !has_static_shape(result) {
             OpView(expand).group("dims")

@@ -49,7 +49,7 @@ fn body<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported>
                 inside = b.and(inside, b.and(valid, b.cmpi("sge", shifted, b.index(0))));
                 place = b.addi(b.muli(place, positions[d]), position);
             }
-            let next = b.if_(
+            b.if_(
                 inside,
                 &[wide.r#type],
                 |b: Builder<'c>| {
@@ -58,8 +58,7 @@ fn body<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported>
                     vec![wide.add(b, sum[0], num.convert(b, x, wide, false))]
                 },
                 |_| vec![sum[0]],
-            );
-            next
+            )
         })[0];
         let to: Vec<Val<'c>> = at;
         out.store(b, wide.convert(b, sum, num, false), out.at(b, &to));

@@ -55,9 +55,9 @@ fn body<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported>
                 next,
             ]
         });
-        let factor = if inverse { b.divf(wide.constant(b, 1.0), wide.from_index(b, n)) } else { wide.constant(b, 1.0) };
-        for p in 0..if real_output { 1 } else { 2 } {
-            let value = wide.convert(b, b.mulf(sums[p], factor), num, false);
+        let factor = if inverse { b.divf(wide.constant(b, 1.0), wide.index_to(b, n)) } else { wide.constant(b, 1.0) };
+        for (p, sum) in sums[..if real_output { 1 } else { 2 }].iter().enumerate() {
+            let value = wide.convert(b, b.mulf(*sum, factor), num, false);
             out.store(b, value, out.at(b, &[batch, bin, b.index(p as i64)]));
         }
     });

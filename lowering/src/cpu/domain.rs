@@ -9,6 +9,13 @@ use aitmlir_dialects::{
     types::{DYNAMIC, Val},
 };
 
+/// Emits the body of a fold: it gets the offsets of the views and the carried values, and gives the next ones.
+pub type Fold<'a, 'c> = &'a mut dyn FnMut(Builder<'c>, &[Val<'c>], &[Val<'c>]) -> Vec<Val<'c>>;
+/// Emits what is done at an element: it gets the coordinates and the offsets of the views.
+pub type Each<'a, 'c> = &'a mut dyn FnMut(Builder<'c>, &[Val<'c>], &[Val<'c>]);
+/// Emits what is done with part of a row: it gets the outer coordinates, the offsets of the row's start, and the part's begin and end.
+pub type Row<'a, 'c> = &'a mut dyn FnMut(Builder<'c>, &[Val<'c>], &[Val<'c>], Val<'c>, Val<'c>);
+
 /// Several axes walked as one.
 #[derive(Clone, Debug)]
 pub struct Group {
@@ -101,7 +108,7 @@ impl<'c> Domain<'c> {
         groups: &[usize],
         offsets: &[Val<'c>],
         carried: &[Val<'c>],
-        body: &mut dyn FnMut(Builder<'c>, &[Val<'c>], &[Val<'c>]) -> Vec<Val<'c>>,
+        body: Fold<'_, 'c>,
     ) -> Vec<Val<'c>> {
         let Some((g, rest)) = groups.split_first() else { return body(b, offsets, carried) };
         let (zero, one) = (b.index(0), b.index(1));
@@ -112,13 +119,7 @@ impl<'c> Domain<'c> {
     }
 
     /// Loops over the elements [lo, hi) of `groups`, row-major. `body` gets the coordinates, one for each of these groups, and the offsets.
-    pub fn range(
-        &self,
-        b: Builder<'c>,
-        groups: &[usize],
-        (lo, hi): (Val<'c>, Val<'c>),
-        body: &mut dyn FnMut(Builder<'c>, &[Val<'c>], &[Val<'c>]),
-    ) {
+    pub fn range(&self, b: Builder<'c>, groups: &[usize], (lo, hi): (Val<'c>, Val<'c>), body: Each<'_, 'c>) {
         let one = b.index(1);
         let Some((last, _)) = groups.split_last() else {
             b.for_(lo, hi, one, &[], |b, _, _| {
@@ -138,13 +139,7 @@ impl<'c> Domain<'c> {
 
     /// Loops over the rows that the elements [lo, hi) of `groups` (at least one) lie in. `body` gets the outer coordinates, the offsets of the
     /// row's start, and the part [c0, c1) of the row.
-    pub fn rows(
-        &self,
-        b: Builder<'c>,
-        groups: &[usize],
-        (lo, hi): (Val<'c>, Val<'c>),
-        body: &mut dyn FnMut(Builder<'c>, &[Val<'c>], &[Val<'c>], Val<'c>, Val<'c>),
-    ) {
+    pub fn rows(&self, b: Builder<'c>, groups: &[usize], (lo, hi): (Val<'c>, Val<'c>), body: Row<'_, 'c>) {
         let (last, outer) = match groups.split_last() {
             Some((last, outer)) => (*last, outer),
             None => return,

@@ -78,7 +78,7 @@ impl<'c> GridSample<'c> {
     /// The neighbours along spatial axis `d` of a normalised coordinate.
     fn taps(&self, b: Builder<'c>, d: usize, x: Val<'c>) -> Vec<Tap<'c>> {
         let size = self.input.axes[2 + d].size;
-        let n = self.wide.from_index(b, size);
+        let n = self.wide.index_to(b, size);
         let (half, one) = (self.constant(b, 0.5), self.constant(b, 1.0));
         let shifted = b.mulf(b.addf(x, one), half);
         let mut at =

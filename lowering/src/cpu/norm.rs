@@ -106,7 +106,7 @@ impl<'c> Norm<'_, 'c> {
             let x = self.element.convert(b, self.statistics.views[0].load(b, at[0]), self.wide, false);
             vec![reassociable(b, self.wide, "add", acc[0], code(b, x))]
         })[0];
-        b.divf(sum, self.wide.from_index(b, product(b, &sizes)))
+        b.divf(sum, self.wide.index_to(b, product(b, &sizes)))
     }
 
     fn row(&self, b: Builder<'c>, offsets: &[Val<'c>]) {

@@ -72,7 +72,7 @@ impl<'c> Accumulation<'c> {
         let value = match self.kind {
             ReduceKind::Mean => {
                 let count = if self.acc.is_float() { count } else { b.maxsi(count, b.index(1)) };
-                self.acc.div(b, acc, self.acc.from_index(b, count))
+                self.acc.div(b, acc, self.acc.index_to(b, count))
             }
             ReduceKind::L2 => b.unary("math.sqrt", acc),
             ReduceKind::LogSum => b.unary("math.log", acc),

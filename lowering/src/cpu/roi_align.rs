@@ -51,16 +51,15 @@ fn body<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported>
         let init = if max { wide.lowest(b) } else { wide.constant(b, 0.0) };
         let total = b.folded(rows.count, &[init], |b, i, sum| {
             b.folded(columns.count, sum, |b, j, sum| {
-                let y = b.addf(rows.start, b.mulf(rows.step, b.addf(wide.from_index(b, i), wide.constant(b, 0.5))));
-                let x =
-                    b.addf(columns.start, b.mulf(columns.step, b.addf(wide.from_index(b, j), wide.constant(b, 0.5))));
+                let y = b.addf(rows.start, b.mulf(rows.step, b.addf(wide.index_to(b, i), wide.constant(b, 0.5))));
+                let x = b.addf(columns.start, b.mulf(columns.step, b.addf(wide.index_to(b, j), wide.constant(b, 0.5))));
                 let parts = align.bilinear(b, plane, y, x);
                 let combine = |b: Builder<'c>, x, y| if max { wide.max(b, x, y) } else { b.addf(x, y) };
                 let sample = combine(b, combine(b, parts[0], parts[1]), combine(b, parts[2], parts[3]));
                 vec![combine(b, sum[0], sample)]
             })
         })[0];
-        let count = wide.from_index(b, b.maxsi(b.muli(rows.count, columns.count), b.index(1)));
+        let count = wide.index_to(b, b.maxsi(b.muli(rows.count, columns.count), b.index(1)));
         let value = if max { total } else { b.divf(total, count) };
         out.store(b, wide.convert(b, value, num, false), out.at(b, &at));
     });
@@ -80,10 +79,10 @@ impl<'c> RoiAlign<'c> {
         if !self.half_pixel {
             extent = b.binary("arith.maximumf", extent, wide.constant(b, 1.0));
         }
-        let size = b.divf(extent, wide.from_index(b, bins));
+        let size = b.divf(extent, wide.index_to(b, bins));
         let count = if self.ratio > 0 { b.index(self.ratio) } else { b.to_index(b.unary("math.ceil", size)) };
-        let step = b.divf(size, wide.from_index(b, b.maxsi(count, b.index(1))));
-        Samples { start: b.addf(start, b.mulf(wide.from_index(b, bin), size)), step, count }
+        let step = b.divf(size, wide.index_to(b, b.maxsi(count, b.index(1))));
+        Samples { start: b.addf(start, b.mulf(wide.index_to(b, bin), size)), step, count }
     }
 
     /// The four weighted neighbours of a point; zeros where it lies off the image.
@@ -96,12 +95,12 @@ impl<'c> RoiAlign<'c> {
             let size = self.input.axes[axis].size;
             let last = b.maxsi(b.plus(size, -1), b.index(0));
             outside = b.or(outside, b.cmpf("olt", at, wide.constant(b, -1.0)));
-            outside = b.or(outside, b.cmpf("ogt", at, wide.from_index(b, size)));
+            outside = b.or(outside, b.cmpf("ogt", at, wide.index_to(b, size)));
             let at = b.binary("arith.maximumf", at, zero);
             let low = b.minsi(b.to_index(at), last);
             let high = b.minsi(b.plus(low, 1), last);
-            let at = b.select(b.cmpi("sge", low, last), wide.from_index(b, last), at);
-            let fraction = b.subf(at, wide.from_index(b, low));
+            let at = b.select(b.cmpi("sge", low, last), wide.index_to(b, last), at);
+            let fraction = b.subf(at, wide.index_to(b, low));
             along.push([(low, b.subf(one, fraction)), (high, fraction)]);
         }
         let stride = |axis: usize| self.input.axes[axis].stride;

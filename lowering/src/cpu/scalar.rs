@@ -189,7 +189,7 @@ impl<'c> Num<'c> {
     }
 
     /// The value of an index in this type.
-    pub fn from_index(self, b: Builder<'c>, x: Val<'c>) -> Val<'c> {
+    pub fn index_to(self, b: Builder<'c>, x: Val<'c>) -> Val<'c> {
         let i64 = b.context().int_type(64);
         Num { r#type: i64, class: Class::Signed }.convert(b, b.index_cast(x, i64), self, false)
     }

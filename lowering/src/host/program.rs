@@ -143,15 +143,15 @@ impl<'c> Lowering<'_, 'c> {
             }
             "ait.buffer.arena" => {
                 let bytes = b.index_cast(view.operands()[0], b.context().int_type(64));
-                self.from_runtime(b, "aitmlir_rt_arena", &[run, bytes], op, &view.operands()[..1])
+                self.runtime_buffer(b, "aitmlir_rt_arena", &[run, bytes], op, &view.operands()[..1])
             }
             "ait.buffer.alloc" => {
                 let bytes = self.bytes(b, view.results()[0].r#type(), &view.group("dims"));
-                self.from_runtime(b, "aitmlir_rt_alloc", &[run, bytes], op, &view.group("dims"))
+                self.runtime_buffer(b, "aitmlir_rt_alloc", &[run, bytes], op, &view.group("dims"))
             }
             "ait.buffer.constant" => {
                 let number = self.constant(&view.string("name").unwrap_or_default());
-                self.from_runtime(b, "aitmlir_rt_constant", &[run, self.number(b, number)], op, &[])
+                self.runtime_buffer(b, "aitmlir_rt_constant", &[run, self.number(b, number)], op, &[])
             }
             "ait.buffer.output" => self.output(entry, b, op, run),
             "ait.buffer.reshape" => {
@@ -167,7 +167,7 @@ impl<'c> Lowering<'_, 'c> {
         Ok(())
     }
 
-    fn from_runtime(
+    fn runtime_buffer(
         &self,
         b: Builder<'c>,
         name: &str,
@@ -219,7 +219,7 @@ impl<'c> Lowering<'_, 'c> {
         }
         let bytes = self.bytes(b, r#type, &dims);
         let number = self.number(b, view.i64("index")?);
-        self.from_runtime(b, "aitmlir_rt_output", &[run, number, slots, bytes], op, &dims)
+        self.runtime_buffer(b, "aitmlir_rt_output", &[run, number, slots, bytes], op, &dims)
     }
 
     /// Calls the lowered kernel for all of its parallel range.

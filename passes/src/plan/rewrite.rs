@@ -294,7 +294,7 @@ impl<'c> Rewriter<'c> {
                 replace_uses(view.results()[0], element);
                 self.dead.push(op);
             }
-            "tensor.from_elements" => self.from_elements(op, b),
+            "tensor.from_elements" => self.assemble(op, b),
             "scf.if" | "scf.index_switch" | "scf.for" | "scf.while" => return self.region_op(op),
             "scf.yield" | "scf.condition" => self.rewire(op)?,
             // Simplification makes it of a branch that only chooses: the buffers are chosen instead.
@@ -359,7 +359,7 @@ impl<'c> Rewriter<'c> {
         Ok(())
     }
 
-    fn from_elements(&mut self, op: Op<'c>, b: Builder<'c>) {
+    fn assemble(&mut self, op: Op<'c>, b: Builder<'c>) {
         let value = result_of(op, 0);
         let buffer = self.root_buffer(b, value, &[]);
         let shape = value.r#type().shape();

@@ -40,20 +40,18 @@ impl<'c> Filter<'c> {
         if self.transposed { (second, first) } else { (first, second) }
     }
 
-    /// Packs output channels `rows` of group `group`, whose first output and input channels are `out` and `input`.
+    /// Packs output channels `rows` of a group with `channels` input channels; its first output and input channels are `out` and `input`.
     pub fn pack(
         &self,
         k: &Kernel<'c>,
         b: Builder<'c>,
-        group: [Val<'c>; 2],
-        rows: Part<'c>,
         g: &Geometry<'c>,
-        channels: Val<'c>,
+        [out, input, channels]: [Val<'c>; 3],
+        rows: Part<'c>,
         to: Place<'c>,
     ) {
         let target = Tiling::host();
         let (line_stride, channel_stride) = self.strides();
-        let [out, input] = group;
         // A normal filter's groups follow one another along the output channels, a transposed one's along the input channels.
         let line = if self.transposed { rows.first } else { b.addi(out, rows.first) };
         let at = b.addi(self.flat.offset, b.muli(line, line_stride));

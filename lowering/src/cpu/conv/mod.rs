@@ -94,8 +94,8 @@ fn product<'c>(
         acc,
         left: &|b, part, to| {
             let group = b.remsi(part.batch, groups);
-            let first = [b.muli(group, conv.filters), b.muli(group, conv.channels)];
-            filter.pack(k, b, first, part, g, conv.channels, to);
+            let of_group = [b.muli(group, conv.filters), b.muli(group, conv.channels), conv.channels];
+            filter.pack(k, b, g, of_group, part, to);
         },
         right: &|b, part, to| {
             let (n, group) = (b.divsi(part.batch, groups), b.remsi(part.batch, groups));

@@ -55,11 +55,6 @@ impl<'c> Epilogue<'c> {
         Self { k: k.clone(), out, extras, dims, known_dims, inner, alpha, unsigned }
     }
 
-    /// The result as a flat array.
-    pub fn out(&self) -> &Flat<'c> {
-        &self.out.flat
-    }
-
     /// Finishes `count` elements from `first` on of the row at `outer` (the coordinates of the outer dimensions); their accumulators are at `from`.
     pub fn row(&self, b: Builder<'c>, outer: &[Val<'c>], first: Val<'c>, count: Val<'c>, from: Place<'c>) {
         let views: Vec<_> = std::iter::once(&self.out).chain(&self.extras).collect();

@@ -179,7 +179,7 @@ impl<'c> Layer<'c> {
                 b.store(value, s.x.data, &[b.addi(s.x.at, i)]);
             });
             let gates = b.times(self.hidden, self.gates());
-            self.product(k, b, &self.w, d, [b.index(0), gates, self.inputs], s.x, s.from_input);
+            self.product(k, b, &self.w, [d, b.index(0), gates, self.inputs], s.x, s.from_input);
             self.step(k, b, d, functions, s);
             self.write(b, &self.results[0], &[time, d, entry], s.h);
             vec![]
@@ -204,8 +204,7 @@ impl<'c> Layer<'c> {
         k: &Kernel<'c>,
         b: Builder<'c>,
         matrix: &Flat<'c>,
-        d: Val<'c>,
-        [first, count, steps]: [Val<'c>; 3],
+        [d, first, count, steps]: [Val<'c>; 4],
         x: Place<'c>,
         to: Place<'c>,
     ) {
