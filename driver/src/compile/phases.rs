@@ -113,11 +113,12 @@ impl<'c> Compilation<'c> {
     /// Runs the phases up to `emit`.
     pub fn to(&mut self, emit: Emit, observer: &mut Observer<'_>) -> Result<()> {
         observer.dump("import", &self.source.module)?;
-        let steps: [(Emit, &'static str, fn(&mut Self) -> Result<()>); 4] = [
+        type Step<'c> = fn(&mut Compilation<'c>) -> Result<()>;
+        let steps: [(Emit, &'static str, Step<'c>); 4] = [
             (Emit::Fused, "fuse", Self::fuse),
             (Emit::Planned, "plan", Self::plan),
             (Emit::Linalg, "lower", Self::lower),
-            (Emit::Llvm, "to-llvm", Self::to_llvm),
+            (Emit::Llvm, "to-llvm", Self::convert),
         ];
         for (phase, name, step) in steps {
             if emit < phase {
@@ -170,7 +171,7 @@ impl<'c> Compilation<'c> {
         self.ours(&[&host::program::LOWER_HOST, &cpu::math::APPROXIMATE])
     }
 
-    fn to_llvm(&mut self) -> Result<()> {
+    fn convert(&mut self) -> Result<()> {
         host::codegen::to_llvm_dialect(self.context, &mut self.source.module)?;
         Ok(())
     }

@@ -88,10 +88,10 @@ impl<'c> Calc<'c> {
     ) -> Val<'c> {
         let Some(memo) = &self.memo else { return build(self.b) };
         let key = (name.to_string(), variant.to_string(), operands.iter().map(|v| address(*v)).collect::<Vec<_>>());
-        if let Some(found) = memo.borrow().emitted.get(&key) {
-            if let Some((_, v)) = found.iter().find(|(scope, _)| memo.borrow().is_open(*scope)) {
-                return *v;
-            }
+        if let Some(found) = memo.borrow().emitted.get(&key)
+            && let Some((_, v)) = found.iter().find(|(scope, _)| memo.borrow().is_open(*scope))
+        {
+            return *v;
         }
         let value = build(self.b);
         let scope = memo.borrow().scope();
@@ -199,15 +199,15 @@ impl<'c> Calc<'c> {
             if a.is_known() {
                 return self.add(b, a);
             }
-            if let (Some((x, y)), true) = (self.definition(a, "add"), b.is_known()) {
-                if y.is_known() {
-                    return self.add(x, self.add(y, b));
-                }
+            if let (Some((x, y)), true) = (self.definition(a, "add"), b.is_known())
+                && y.is_known()
+            {
+                return self.add(x, self.add(y, b));
             }
-            if let Some((x, y)) = self.definition(a, "sub") {
-                if y == b {
-                    return x;
-                }
+            if let Some((x, y)) = self.definition(a, "sub")
+                && y == b
+            {
+                return x;
             }
         }
         self.binary(self.name("arith.addf", "arith.addi", "arith.addi"), "add", a, b)
@@ -251,10 +251,10 @@ impl<'c> Calc<'c> {
                 Scalar::Int(1) => return a,
                 _ => {}
             }
-            if let (Some((x, y)), true) = (self.definition(a, "mul"), b.is_known()) {
-                if y.is_known() {
-                    return self.mul(x, self.mul(y, b));
-                }
+            if let (Some((x, y)), true) = (self.definition(a, "mul"), b.is_known())
+                && y.is_known()
+            {
+                return self.mul(x, self.mul(y, b));
             }
         }
         self.binary(self.name("arith.mulf", "arith.muli", "arith.muli"), "mul", a, b)
@@ -278,10 +278,11 @@ impl<'c> Calc<'c> {
             if x == b {
                 return y;
             }
-            if let (Scalar::Int(y), Scalar::Int(d)) = (y, b) {
-                if d != 0 && y % d == 0 {
-                    return self.mul(x, Scalar::Int(y / d));
-                }
+            if let (Scalar::Int(y), Scalar::Int(d)) = (y, b)
+                && d != 0
+                && y % d == 0
+            {
+                return self.mul(x, Scalar::Int(y / d));
             }
         }
         self.guarded("div", a, b)
@@ -327,10 +328,10 @@ impl<'c> Calc<'c> {
 
     /// a / b rounded down, for b > 0.
     pub fn floor_div(&self, a: Scalar<'c>, b: Scalar<'c>) -> Scalar<'c> {
-        if let (Scalar::Int(a), Scalar::Int(b)) = (a, b) {
-            if b > 0 {
-                return Scalar::Int(a.div_euclid(b));
-            }
+        if let (Scalar::Int(a), Scalar::Int(b)) = (a, b)
+            && b > 0
+        {
+            return Scalar::Int(a.div_euclid(b));
         }
         if self.is_nonnegative(a) || b.int() == Some(1) {
             return self.div(a, b);

@@ -164,11 +164,11 @@ impl<'c> Context<'c> {
             let attribute = attribute::dense(ty, value.dtype, &attribute::encode(value.dtype, &elements));
             return Ok(self.b.op1("ait.constant", &[], ty, &[("value", attribute)]));
         }
-        self.from_elements(value, &elements)
+        self.assemble(value, &elements)
     }
 
     /// A tensor built from host scalars.
-    fn from_elements(&mut self, value: &Value<'c>, elements: &[Scalar<'c>]) -> OpResult<Val<'c>> {
+    fn assemble(&mut self, value: &Value<'c>, elements: &[Scalar<'c>]) -> OpResult<Val<'c>> {
         // Host scalars are signless: unsigned and narrow tensors are built wide, then converted.
         let wide = match value.dtype {
             DType::F16 | DType::BF16 => DType::F32,

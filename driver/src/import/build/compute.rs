@@ -77,10 +77,10 @@ impl<'c> Context<'c> {
             MatrixLayout::Row => (b.dims[rb - 2], b.dims[rb - 1]),
             MatrixLayout::Col => (b.dims[rb - 1], b.dims[rb - 2]),
         };
-        if let (Some(x), Some(y)) = (k1.int(), k2.int()) {
-            if x != y {
-                return unsupported(format!("a matrix product over {x} and {y} elements"));
-            }
+        if let (Some(x), Some(y)) = (k1.int(), k2.int())
+            && x != y
+        {
+            return unsupported(format!("a matrix product over {x} and {y} elements"));
         }
         let mut dims = self.broadcast(&[&a.dims[..ra - 2], &b.dims[..rb - 2]])?;
         dims.extend([m, n]);

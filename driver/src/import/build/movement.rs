@@ -29,17 +29,16 @@ impl<'c> Context<'c> {
         if value.dims == dims {
             return Ok(value.clone());
         }
-        if let (Some(from), Some(to)) = (value.static_len(), dims.iter().map(|d| d.int()).product::<Option<i64>>()) {
-            if from as i64 != to {
-                return unsupported(format!("a reshape of {from} elements to {to}"));
-            }
+        if let (Some(from), Some(to)) = (value.static_len(), dims.iter().map(|d| d.int()).product::<Option<i64>>())
+            && from as i64 != to
+        {
+            return unsupported(format!("a reshape of {from} elements to {to}"));
         }
         if let (Some(elements), Some(shape)) =
             (value.scalars(), dims.iter().map(|d| d.int()).collect::<Option<Vec<_>>>())
+            && !value.is_weight()
         {
-            if !value.is_weight() {
-                return Ok(self.constant(value.dtype, &shape, elements.to_vec()));
-            }
+            return Ok(self.constant(value.dtype, &shape, elements.to_vec()));
         }
         let tensor = self.tensor(value)?;
         let stated = self.dynamic(&dims);

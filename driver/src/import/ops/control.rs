@@ -90,10 +90,13 @@ fn join<'c>(n: &NodeContext<'_, 'c>, a: &Value<'c>, b: &Value<'c>, i: usize) -> 
             b.rank()
         ));
     }
-    if let (Some(dims), Some(other), Some(x), Some(_)) = (a.static_dims(), b.static_dims(), a.scalars(), b.scalars()) {
-        if dims == other && x.len() <= SCALARS && !a.is_weight() && !b.is_weight() {
-            return Ok(Join::Scalars(a.dtype, dims, x.len()));
-        }
+    if let (Some(dims), Some(other), Some(x), Some(_)) = (a.static_dims(), b.static_dims(), a.scalars(), b.scalars())
+        && dims == other
+        && x.len() <= SCALARS
+        && !a.is_weight()
+        && !b.is_weight()
+    {
+        return Ok(Join::Scalars(a.dtype, dims, x.len()));
     }
     let dims = a.dims.iter().zip(&b.dims).map(|(x, y)| (x == y).then_some(*x)).collect();
     Ok(Join::Tensor(a.dtype, dims))

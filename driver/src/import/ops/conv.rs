@@ -62,10 +62,10 @@ pub fn convolve<'c>(
     let mut windows = Windows::read(n, x, Some(kernel))?;
     let groups = n.int("group", 1)?;
     let x = if windows.static_pads().is_none() { windows.pad_first(n, x, None)? } else { x.clone() };
-    if let (Some(c), Some(f)) = (x.dims[1].int(), w.dims[1].int()) {
-        if c != f * groups {
-            return Err(n.wrong(format!("{c} channels, a filter of {f} and {groups} groups do not fit")));
-        }
+    if let (Some(c), Some(f)) = (x.dims[1].int(), w.dims[1].int())
+        && c != f * groups
+    {
+        return Err(n.wrong(format!("{c} channels, a filter of {f} and {groups} groups do not fit")));
     }
     let mut dims: Vec<Dim<'c>> = vec![x.dims[0], w.dims[0]];
     for i in 0..windows.kernel.len() {
@@ -105,10 +105,7 @@ fn transposed_pads<'c>(n: &NodeContext<'_, 'c>, x: &Value<'c>, windows: &Windows
     let spatial = windows.kernel.len();
     let output_padding = n.ints("output_padding")?.unwrap_or_else(|| vec![0; spatial]);
     let auto = n.string("auto_pad", "NOTSET")?;
-    let wanted = match n.ints("output_shape")? {
-        Some(shape) => Some(shape[shape.len().saturating_sub(spatial)..].to_vec()),
-        None => None,
-    };
+    let wanted = n.ints("output_shape")?.map(|shape| shape[shape.len().saturating_sub(spatial)..].to_vec());
     let explicit = n.ints("pads")?.unwrap_or_else(|| vec![0; 2 * spatial]);
     let mut out = Transposed { begins: vec![], ends: vec![], output_padding };
     for i in 0..spatial {

@@ -274,7 +274,9 @@ fn pow<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
     one(n.cast(&out, x.dtype)?)
 }
 
-const POWERS: &[(f64, for<'c> fn(&Calc<'c>, Scalar<'c>) -> Scalar<'c>)] = &[
+type Power = for<'c> fn(&Calc<'c>, Scalar<'c>) -> Scalar<'c>;
+
+const POWERS: &[(f64, Power)] = &[
     (1.0, |_, x| x),
     (2.0, |c, x| c.mul(x, x)),
     (3.0, |c, x| c.mul(c.mul(x, x), x)),

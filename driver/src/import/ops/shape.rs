@@ -326,10 +326,10 @@ fn split<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
         return Err(n.wrong(format!("{} parts for {count} outputs", parts.len())));
     }
     parts.iter().for_each(|p| n.index().assume_nonnegative(*p));
-    if let (Some(sizes), Some(d)) = (known(&parts), x.dims[axis].int()) {
-        if sizes.iter().sum::<i64>() != d {
-            return Err(n.wrong(format!("parts {sizes:?} do not add up to {d}")));
-        }
+    if let (Some(sizes), Some(d)) = (known(&parts), x.dims[axis].int())
+        && sizes.iter().sum::<i64>() != d
+    {
+        return Err(n.wrong(format!("parts {sizes:?} do not add up to {d}")));
     }
     many(n.split(&x, axis, &parts)?)
 }

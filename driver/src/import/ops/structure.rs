@@ -96,11 +96,12 @@ fn range<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
     let index = n.index();
     let count = index.max(count, Scalar::Int(0));
     index.assume_nonnegative(count);
-    if let (Some(count), false) = (count.int(), dtype.is_floating()) {
-        if count as usize <= TRACKED && (s.is_known() && d.is_known() || count <= 16) {
-            let elements = (0..count).map(|i| calc.add(s, calc.mul(Scalar::Int(i), d))).collect();
-            return one(n.constant(dtype, &[count], elements));
-        }
+    if let (Some(count), false) = (count.int(), dtype.is_floating())
+        && count as usize <= TRACKED
+        && (s.is_known() && d.is_known() || count <= 16)
+    {
+        let elements = (0..count).map(|i| calc.add(s, calc.mul(Scalar::Int(i), d))).collect();
+        return one(n.constant(dtype, &[count], elements));
     }
     let scalars = [n.scalar(dtype, s), n.scalar(dtype, d)];
     one(n.map_over(vec![count], &[&scalars[0], &scalars[1]], dtype, |c, args, index| {
