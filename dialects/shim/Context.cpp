@@ -10,6 +10,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 
 using namespace mlir;
 
@@ -25,10 +26,11 @@ extern "C" void aitmlirEmitDiagnostic(MlirLocation location, int severity, MlirS
     diagnostic.attachNote(unwrap(noteLocation)) << unwrap(note);
 }
 
-/// Lets modules of the builtin and llvm dialects be translated to LLVM IR.
-extern "C" void aitmlirRegisterHostTranslations(MlirContext context) {
+/// Lets modules of the builtin, llvm and nvvm dialects be translated to LLVM IR.
+extern "C" void aitmlirRegisterTranslations(MlirContext context) {
   registerBuiltinDialectTranslation(*unwrap(context));
   registerLLVMDialectTranslation(*unwrap(context));
+  registerNVVMDialectTranslation(*unwrap(context));
 }
 
 /// Adds MLIR's polynomial approximations of f32 math functions, and their use for f16 and bf16, to `patterns`. `names` holds

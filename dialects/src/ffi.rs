@@ -54,7 +54,7 @@ unsafe extern "C" {
         note: MlirStringRef,
     );
     #[allow(missing_docs)]
-    pub fn aitmlirRegisterHostTranslations(context: MlirContext);
+    pub fn aitmlirRegisterTranslations(context: MlirContext);
     #[allow(missing_docs)]
     pub fn aitmlirAddMathApproximations(patterns: MlirRewritePatternSet, names: *const MlirStringRef, count: isize);
     #[allow(missing_docs)]

@@ -35,6 +35,7 @@ pub fn new_context() -> Context {
         DialectHandle::llvm(),
         raw(mlir_sys::mlirGetDialectHandle__math__),
         DialectHandle::memref(),
+        raw(mlir_sys::mlirGetDialectHandle__nvvm__),
         DialectHandle::scf(),
         DialectHandle::tensor(),
         raw(mlir_sys::mlirGetDialectHandle__vector__),
@@ -46,7 +47,7 @@ pub fn new_context() -> Context {
     context.append_dialect_registry(&registry);
     context.load_all_available_dialects();
     // SAFETY: a live context.
-    unsafe { ffi::aitmlirRegisterHostTranslations(context.to_raw()) };
+    unsafe { ffi::aitmlirRegisterTranslations(context.to_raw()) };
     context
 }
 

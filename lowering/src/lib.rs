@@ -1,9 +1,11 @@
 //! From planned `ait` to machine code.
 //!
 //! * [`cpu`]: kernels for the host CPU, from one `ait` op each to loops and vectors
+//! * [`cuda`]: kernels for NVIDIA GPUs, and the road to PTX and cubin
 //! * [`host`]: the host program, from planned `ait` to calls of the runtime, and the object file
 
 pub mod cpu;
+pub mod cuda;
 pub mod host;
 
 use aitmlir_dialects::pass::{PassDecl, register};

@@ -1,0 +1,59 @@
+//! Copies of boxes of a tensor by the TMA unit. `map` is the pointer to a tensor map, `shared` an i32 address, `coordinates` are i32,
+//! innermost first.
+
+use super::asm0;
+use aitmlir_dialects::{builder::Builder, types::Val};
+
+fn box_text(coordinates: usize, first: usize) -> String {
+    format!("{{{}}}", super::places(first, coordinates))
+}
+
+/// Loads a box into shared memory; the barrier at `barrier` counts its bytes.
+pub fn load<'c>(b: Builder<'c>, shared: Val<'c>, map: Val<'c>, coordinates: &[Val<'c>], barrier: Val<'c>) {
+    let rank = coordinates.len();
+    let text = format!(
+        "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {}], [$2];",
+        box_text(rank, 3)
+    );
+    let operands: Vec<_> = [shared, map, barrier].into_iter().chain(coordinates.iter().copied()).collect();
+    asm0(b, &text, &format!("r,l,r,{}", super::repeat("r", rank)), &operands);
+}
+
+/// Stores a box from shared memory; part of this thread's open group of bulk copies.
+pub fn store<'c>(b: Builder<'c>, map: Val<'c>, coordinates: &[Val<'c>], shared: Val<'c>) {
+    let rank = coordinates.len();
+    let text = format!("cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group [$0, {}], [$1];", box_text(rank, 2));
+    let operands: Vec<_> = [map, shared].into_iter().chain(coordinates.iter().copied()).collect();
+    asm0(b, &text, &format!("l,r,{}", super::repeat("r", rank)), &operands);
+}
+
+/// Adds a box in shared memory to the tensor, element by element.
+pub fn reduce_add<'c>(b: Builder<'c>, map: Val<'c>, coordinates: &[Val<'c>], shared: Val<'c>) {
+    let rank = coordinates.len();
+    let text = format!(
+        "cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.add.bulk_group [$0, {}], [$1];",
+        box_text(rank, 2)
+    );
+    let operands: Vec<_> = [map, shared].into_iter().chain(coordinates.iter().copied()).collect();
+    asm0(b, &text, &format!("l,r,{}", super::repeat("r", rank)), &operands);
+}
+
+/// Closes this thread's group of bulk stores.
+pub fn commit(b: Builder<'_>) {
+    asm0(b, "cp.async.bulk.commit_group;", "", &[]);
+}
+
+/// Waits until all but the last `pending` groups have read their shared memory.
+pub fn wait_read(b: Builder<'_>, pending: u32) {
+    asm0(b, &format!("cp.async.bulk.wait_group.read {pending};"), "", &[]);
+}
+
+/// Waits until all but the last `pending` groups are done.
+pub fn wait_done(b: Builder<'_>, pending: u32) {
+    asm0(b, &format!("cp.async.bulk.wait_group {pending};"), "", &[]);
+}
+
+/// Brings a tensor map near.
+pub fn prefetch_map<'c>(b: Builder<'c>, map: Val<'c>) {
+    asm0(b, "prefetch.tensormap [$0];", "l", &[map]);
+}

@@ -1,0 +1,17 @@
+//! Kernels for NVIDIA GPUs, and the road from their IR to PTX and cubin.
+//!
+//! A kernel is an `llvm.func` with the attribute `nvvm.kernel` in a module of builtin, scf, arith, math, nvvm and llvm operations.
+//!
+//! * [`chip`]: what a GPU can do, as rows of data
+//! * [`emit`]: one PTX-level operation each, as MLIR operations
+//! * [`kernel`]: functions of kernels with their parameters, and the launch that fits them
+//! * [`codegen`]: from such a module to PTX
+//! * [`ptxas`]: from PTX to a cubin, with what the assembler says of each kernel
+
+pub mod chip;
+pub mod codegen;
+pub mod emit;
+pub mod kernel;
+pub mod ptxas;
+
+pub use chip::Chip;

@@ -1,0 +1,3 @@
+//! Kernels for NVIDIA GPUs: compiled here, run on the simulator.
+
+mod codegen;
