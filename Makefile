@@ -5,7 +5,7 @@ PYTHON := PYTHONPATH=test target/venv/bin/python -W error::SyntaxWarning
 export AITMLIR_BIN := target/$(if $(filter dev,$(PROFILE)),debug,release)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint docs conformance real-models bad-input facts sim
+.PHONY: help build demo test lint docs conformance real-models bad-input facts sim gpu-bundle
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -50,3 +50,9 @@ facts: ## The layout algebra against the facts of the open CuTe IR
 
 sim: ## The PTX simulator: its kernels, planted faults and speed
 	cargo run -q --release -p ptx-sim --bin sim-report
+
+gpu-bundle: ## Kernels, checks and timings for a GPU machine, in target/gpu-bundle (no GPU is needed here)
+	@scripts/setup test
+	cargo run -q -p aitmlir-lowering --example gpu-bundle -- target/gpu-bundle
+	@cp test/gpu/*.py test/gpu/run target/gpu-bundle/
+	@echo "copy target/gpu-bundle to a GPU machine with Python 3 and torch, and start ./run there"

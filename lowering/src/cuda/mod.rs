@@ -12,6 +12,7 @@ pub mod chip;
 pub mod codegen;
 pub mod emit;
 pub mod kernel;
+pub mod kernels;
 pub mod ptxas;
 
 pub use chip::Chip;

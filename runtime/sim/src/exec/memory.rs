@@ -28,11 +28,12 @@ impl Cluster<'_> {
             if matches!(target, Target::Shared { .. } | Target::Global(_)) {
                 let stamp = self.clocks.stamp(w.base + lane as u32, inst.line, a.order.strong);
                 self.touch(w, Actor { lane, stamp, proxy: false }, inst, target, n as u64, READ, None);
-                if a.order.strong {
-                    self.observe(w, lane, target, address, a.order.acquire);
-                }
             }
             self.read(w, lane, target, out);
+            // After the read: writers on other host threads publish before they write.
+            if a.order.strong && matches!(target, Target::Shared { .. } | Target::Global(_)) {
+                self.observe(w, lane, target, address, a.order.acquire);
+            }
             for (i, d) in dst.iter().enumerate() {
                 let Some(d) = d else { continue };
                 w.set_lane(*d, lane, element(&buffer, i, a.bytes as usize, a.signed));

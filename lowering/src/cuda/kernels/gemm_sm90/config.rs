@@ -1,0 +1,198 @@
+//! Configurations of the kernel: what is legal, and how much of the machine each takes.
+
+use crate::cuda::{chip, kernels::problem::Problem};
+use kernel_launch::Expr;
+use serde::{Deserialize, Serialize};
+
+/// How two consumers share the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Schedule {
+    /// All consumers work on one tile, side by side along M.
+    Cooperative,
+    /// Each consumer has tiles of its own; their epilogues and products take turns.
+    PingPong,
+}
+
+/// Sizes of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Config {
+    /// How the consumers share the work.
+    pub schedule: Schedule,
+    /// Consumer warpgroups: 1 or 2.
+    pub consumers: u32,
+    /// Instructions along M that each consumer has: its tile has 64 times as many rows. 1 or 2.
+    pub chains: u32,
+    /// Columns of a tile: a multiple of 8 up to 256.
+    pub columns: u32,
+    /// Stages of the ring.
+    pub stages: u32,
+    /// Rows of tiles that are walked together, for the L2.
+    pub group: u32,
+    /// CTAs that share the sums of one tile along K.
+    pub split: u32,
+    /// Computes the transposed result: rows of tiles are columns of the result.
+    pub swapped: bool,
+    /// Results leave through TMA; else through plain stores, which take any stride.
+    pub tma_store: bool,
+    /// CTAs that fit a multiprocessor.
+    pub ctas_per_sm: u32,
+}
+
+/// Why a configuration cannot compute a problem.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct Illegal(pub String);
+
+impl Config {
+    /// The default: two consumers in turn, 128x128 each.
+    pub const PING_PONG: Config = Config {
+        schedule: Schedule::PingPong,
+        consumers: 2,
+        chains: 2,
+        columns: 128,
+        stages: 6,
+        group: 8,
+        split: 1,
+        swapped: false,
+        tma_store: true,
+        ctas_per_sm: 1,
+    };
+
+    /// Two consumers side by side: 128 rows (256 with two chains) of `columns` columns, and as many stages as fit.
+    pub const fn cooperative(chains: u32, columns: u32, stages: u32) -> Config {
+        Config { schedule: Schedule::Cooperative, chains, columns, stages, ..Config::PING_PONG }
+    }
+
+    /// One consumer: 64 rows (128 with two chains) of `columns` columns.
+    pub const fn single(chains: u32, columns: u32, stages: u32, ctas_per_sm: u32) -> Config {
+        Config { consumers: 1, ctas_per_sm, ..Config::cooperative(chains, columns, stages) }
+    }
+
+    /// Rows and columns of a tile.
+    pub fn tile(&self) -> [u32; 2] {
+        let sharing = if self.schedule == Schedule::Cooperative { self.consumers } else { 1 };
+        [64 * self.chains * sharing, self.columns]
+    }
+
+    /// Elements of K in a stage: 128 bytes.
+    pub fn block_k(&self, problem: &Problem) -> i64 {
+        128 / problem.dtype.bytes()
+    }
+
+    /// Bytes of the A part and of the B part of a stage. Boxes whose contiguous dimension is not K have 128 bytes of it.
+    pub(super) fn stage_bytes(&self) -> [i64; 2] {
+        let [rows, columns] = self.tile();
+        [i64::from(rows) * 128, (i64::from(columns) * 128 + 1023) / 1024 * 1024]
+    }
+
+    /// Warps that release a stage.
+    pub(super) fn releasing_warps(&self) -> u32 {
+        if self.schedule == Schedule::PingPong { 4 } else { 4 * self.consumers }
+    }
+
+    /// Registers of a producer's and a consumer's thread, where they differ.
+    pub(super) fn registers(&self) -> Option<[u32; 2]> {
+        (self.ctas_per_sm == 1 && self.consumers == 2).then_some([40, 232])
+    }
+
+    /// Rows of a staged chunk of the result.
+    pub(super) fn chunk_rows(&self) -> u32 {
+        if self.swapped { self.columns } else { 64 }
+    }
+
+    /// Bytes of one staging buffer: rows of 128 bytes.
+    pub(super) fn chunk_bytes(&self) -> i64 {
+        (i64::from(self.chunk_rows()) * 128 + 1023) / 1024 * 1024
+    }
+
+    fn staging_bytes(&self) -> i64 {
+        if self.split > 1 || !self.tma_store { 0 } else { i64::from(self.consumers) * 2 * self.chunk_bytes() }
+    }
+
+    /// Where the staging buffers begin.
+    pub(super) fn staging_offset(&self) -> i64 {
+        let [a, b] = self.stage_bytes();
+        i64::from(self.stages) * (a + b)
+    }
+
+    /// Where the barriers begin.
+    pub(super) fn barrier_offset(&self, _problem: &Problem) -> i64 {
+        self.staging_offset() + self.staging_bytes()
+    }
+
+    /// Bytes of shared memory.
+    pub fn shared_bytes(&self, problem: &Problem) -> u32 {
+        (self.barrier_offset(problem) + 16 * i64::from(self.stages)) as u32
+    }
+
+    fn tiles(&self, problem: &Problem) -> Expr {
+        let (m, n) = if self.swapped { (&problem.n, &problem.m) } else { (&problem.m, &problem.n) };
+        let [rows, columns] = self.tile();
+        m.clone().ceil_div(i64::from(rows)) * n.clone().ceil_div(i64::from(columns)) * problem.batch.clone()
+    }
+
+    /// CTAs: one a tile (a part of a tile where split), at most what fits the device at once.
+    pub(super) fn grid(&self, problem: &Problem) -> Expr {
+        let slots = Expr::Sms.times(i64::from(self.ctas_per_sm));
+        let tiles = self.tiles(problem);
+        match self.split {
+            1 => tiles.min(slots),
+            split => tiles * i64::from(split),
+        }
+    }
+
+    /// Bytes of the counters, one a tile.
+    pub(super) fn counter_bytes(&self, problem: &Problem) -> Expr {
+        (self.tiles(problem) * 4).ceil_div(256) * 256
+    }
+
+    /// Bytes of the partial sums.
+    pub(super) fn partial_bytes(&self, problem: &Problem) -> Expr {
+        let [rows, columns] = self.tile();
+        self.tiles(problem) * (i64::from(self.split) * i64::from(rows) * i64::from(columns) * 4)
+    }
+
+    /// Checks that the configuration is legal for the problem; says what is wrong.
+    pub fn check(&self, problem: &Problem) -> Result<(), Illegal> {
+        let fail = |what: String| Err(Illegal(what));
+        if !problem.dtype.half() {
+            return fail(format!("operands of {} are not f16 or bf16", problem.dtype.name()));
+        }
+        if !problem.out_dtype.half() && problem.out_dtype != super::super::problem::Dtype::F32 {
+            return fail(format!("a result of {} is not a float", problem.out_dtype.name()));
+        }
+        if !(1..=2).contains(&self.consumers) || !(1..=2).contains(&self.chains) {
+            return fail(format!("{} consumers with {} chains; 1 or 2 are possible", self.consumers, self.chains));
+        }
+        if self.schedule == Schedule::PingPong && (self.consumers != 2 || self.split != 1) {
+            return fail("ping-pong needs two consumers and whole tiles".to_owned());
+        }
+        if !(8..=256).contains(&self.columns) || self.columns % 8 != 0 {
+            return fail(format!("{} columns; multiples of 8 up to 256 are possible", self.columns));
+        }
+        let width = if self.swapped { 8 } else { 128 / problem.out_dtype.bytes() as u32 };
+        if self.tma_store && self.split == 1 && self.columns % width != 0 {
+            return fail(format!("{} columns are not a multiple of {width}", self.columns));
+        }
+        if self.swapped && self.tma_store && self.split == 1 && !problem.out_dtype.half() {
+            return fail("a transposed result of f32 does not leave through TMA".to_owned());
+        }
+        let right = if self.swapped { &problem.a } else { &problem.b };
+        if !right.inner && self.columns % 64 != 0 {
+            return fail(format!("{} columns of an operand that is not contiguous along K", self.columns));
+        }
+        if self.chains * self.columns > 256 {
+            return fail(format!("{} sums of a thread", self.chains * self.columns / 2));
+        }
+        if self.stages < 2 {
+            return fail("one stage".to_owned());
+        }
+        let limit = chip::CHIPS.iter().find(|c| c.hopper).map_or(0, |c| {
+            c.shared_bytes.min(c.shared_bytes_sm / self.ctas_per_sm.max(1) - 1024 * (self.ctas_per_sm - 1).min(1))
+        });
+        if self.shared_bytes(problem) > limit {
+            return fail(format!("{} bytes of shared memory; {limit} are there", self.shared_bytes(problem)));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,277 @@
+//! Matrix products on sm_90a: TMA feeds a ring of stages in shared memory, warpgroups multiply with `wgmma`, results leave through
+//! `stmatrix` and TMA stores.
+//!
+//! One warpgroup produces, one or two consume. Two consumers either share a tile along M (cooperative) or take tiles in turn
+//! (ping-pong), so that one's epilogue runs under the other's products. CTAs are persistent: each takes tiles `ctaid`, `ctaid + grid`, ...
+//! With `split > 1` the sums of a tile are spread over CTAs along K; they meet through the workspace (see [`split`]).
+//! With `swapped` the kernel computes the transposed result, so that a small M becomes the instruction's N.
+
+mod config;
+mod consumer;
+mod epilogue;
+mod producer;
+mod split;
+mod tiles;
+
+pub use config::{Config, Illegal, Schedule};
+
+use super::problem::{Int, Params, Problem, Region};
+use crate::cuda::{
+    emit::{mbarrier, scalar::ScalarOps, sync, tma, wgmma},
+    kernel::{KernelSpec, dynamic_shared},
+};
+use aitmlir_dialects::{builder::Builder, types::Val};
+use kernel_launch::{Expr, KernelLaunch, MapSwizzle, Param, TensorMap, Workspace};
+use melior::{Context, ir::Module};
+
+/// A kernel that can be emitted: the problem, the configuration and the parameters.
+pub(super) struct Gemm<'p> {
+    problem: &'p Problem,
+    config: Config,
+    spec: KernelSpec,
+    slots: Slots,
+}
+
+/// Where the parameters are.
+struct Slots {
+    a_map: usize,
+    b_map: usize,
+    out_map: Option<usize>,
+    out: Option<usize>,
+    out_line: Int,
+    out_batch: Int,
+    m: Int,
+    n: Int,
+    k: Int,
+    batch: Int,
+    extras: Vec<ExtraSlot>,
+    partial: Option<usize>,
+    counters: Option<usize>,
+}
+
+struct ExtraSlot {
+    pointer: usize,
+    row: Option<Int>,
+    batch: Option<Int>,
+}
+
+/// What all parts of the kernel see.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'a, 'c> {
+    gemm: &'a Gemm<'a>,
+    args: &'a [Val<'c>],
+    /// Address of the dynamic shared memory.
+    shared: Val<'c>,
+    /// Rows and columns of the tiles' matrix (not swapped back) and blocks of K.
+    m: Val<'c>,
+    n: Val<'c>,
+    batch: Val<'c>,
+    blocks: Val<'c>,
+    region: Region<'a, 'c>,
+}
+
+/// Emits the kernel into `module` and returns how to start it.
+pub fn emit<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    name: &str,
+    problem: &Problem,
+    config: Config,
+    region: Region<'_, 'c>,
+) -> Result<KernelLaunch, Illegal> {
+    config.check(problem)?;
+    let gemm = Gemm::new(name, problem, config);
+    gemm.spec.emit(context, module, |b, args| gemm.body(b, module, args, region));
+    Ok(gemm.spec.launch())
+}
+
+impl<'p> Gemm<'p> {
+    fn new(name: &str, problem: &'p Problem, config: Config) -> Self {
+        let mut params = Params::default();
+        let [rows, columns] = config.tile();
+        let (left, right) = if config.swapped { (&problem.b, &problem.a) } else { (&problem.a, &problem.b) };
+        let (left_lines, right_lines) =
+            if config.swapped { (&problem.n, &problem.m) } else { (&problem.m, &problem.n) };
+        let a_map = params.push(Param::Map(operand_map(problem, left, left_lines, rows)));
+        let b_map = params.push(Param::Map(operand_map(problem, right, right_lines, columns)));
+        let stores = config.split == 1 && config.tma_store;
+        let out_map = stores.then(|| params.push(Param::Map(result_map(problem, &config))));
+        let bytes = problem.out_dtype.bytes();
+        let out = (!stores).then(|| {
+            let offset = problem.out.offset.clone() * bytes;
+            params.push(Param::Pointer { operand: problem.out.operand, offset })
+        });
+        let zero = Expr::Const(0);
+        let slots = Slots {
+            a_map,
+            b_map,
+            out_map,
+            out,
+            out_line: if stores { Int::Known(0) } else { params.long(&problem.out.line) },
+            out_batch: if stores { Int::Known(0) } else { params.long(problem.out.batch.as_ref().unwrap_or(&zero)) },
+            m: params.int(&problem.m),
+            n: params.int(&problem.n),
+            k: params.int(&problem.k),
+            batch: params.int(&problem.batch),
+            extras: problem.extras.iter().map(|extra| ExtraSlot::new(&mut params, extra)).collect(),
+            partial: (config.split > 1)
+                .then(|| params.push(Param::Workspace { offset: config.counter_bytes(problem) })),
+            counters: (config.split > 1).then(|| params.push(Param::Workspace { offset: 0.into() })),
+        };
+        let spec = KernelSpec {
+            dims: problem.dims.clone(),
+            operands: problem.operand_names(),
+            params: params.list,
+            grid: [config.grid(problem), 1.into(), 1.into()],
+            block: [128 * (1 + config.consumers), 1, 1],
+            min_ctas: config.ctas_per_sm,
+            smem_bytes: config.shared_bytes(problem),
+            workspace: (config.split > 1).then(|| Workspace {
+                bytes: config.counter_bytes(problem) + config.partial_bytes(problem),
+                zeroed: config.counter_bytes(problem),
+            }),
+            ..KernelSpec::new(name)
+        };
+        Gemm { problem, config, spec, slots }
+    }
+
+    fn operand(&self) -> wgmma::Operand {
+        match self.problem.dtype {
+            super::problem::Dtype::Bf16 => wgmma::Operand::Bf16,
+            super::problem::Dtype::F32 => wgmma::Operand::Tf32,
+            _ => wgmma::Operand::F16,
+        }
+    }
+
+    fn body<'c>(&self, b: Builder<'c>, module: &Module<'c>, args: &[Val<'c>], region: Region<'_, 'c>) {
+        let config = &self.config;
+        let shared = dynamic_shared(b, module);
+        let (m, n) = (self.slots.m.i32(b, args), self.slots.n.i32(b, args));
+        let (m, n) = if config.swapped { (n, m) } else { (m, n) };
+        let blocks = b.ceil_div_c(self.slots.k.i32(b, args), config.block_k(self.problem));
+        let batch = self.slots.batch.i32(b, args);
+        let frame = Frame { gemm: self, args, shared, m, n, batch, blocks, region };
+        let warp = b.uniform(b.div_c(b.sreg("tid.x"), 32));
+        b.when(b.cmpi("eq", warp, b.c32(0)), |b| {
+            b.when(sync::elect(b), |b| {
+                for map in [Some(self.slots.a_map), Some(self.slots.b_map), self.slots.out_map].into_iter().flatten() {
+                    tma::prefetch_map(b, args[map]);
+                }
+                for stage in 0..i64::from(config.stages) {
+                    mbarrier::init(b, frame.barrier(b, b.c32(stage), Barrier::Full), 1);
+                    mbarrier::init(b, frame.barrier(b, b.c32(stage), Barrier::Empty), config.releasing_warps());
+                }
+                mbarrier::fence_init(b);
+            });
+        });
+        sync::barrier(b);
+        let group = b.div_c(warp, 4);
+        b.if_(
+            b.cmpi("eq", group, b.c32(0)),
+            &[],
+            |b| {
+                if let Some([few, _]) = config.registers() {
+                    sync::fewer_registers(b, few);
+                }
+                b.when(b.cmpi("eq", warp, b.c32(0)), |b| {
+                    b.when(sync::elect(b), |b| frame.produce(b));
+                });
+                vec![]
+            },
+            |b| {
+                if let Some([_, many]) = config.registers() {
+                    sync::more_registers(b, many);
+                }
+                frame.consume(b, b.add_c(group, -1));
+                vec![]
+            },
+        );
+    }
+}
+
+/// The barriers of a stage.
+#[derive(Clone, Copy)]
+pub(super) enum Barrier {
+    Full,
+    Empty,
+}
+
+impl<'a, 'c> Frame<'a, 'c> {
+    /// The address of a stage's barrier.
+    fn barrier(&self, b: Builder<'c>, stage: Val<'c>, which: Barrier) -> Val<'c> {
+        let config = &self.gemm.config;
+        let first = config.barrier_offset(self.gemm.problem);
+        let offset = match which {
+            Barrier::Full => first,
+            Barrier::Empty => first + 8 * i64::from(config.stages),
+        };
+        b.add_c(b.addi(self.shared, b.mul_c(stage, 8)), offset)
+    }
+
+    /// The stage after `stage`, and the parity of its phase.
+    fn next_stage(&self, b: Builder<'c>, stage: Val<'c>, phase: Val<'c>) -> [Val<'c>; 2] {
+        let next = b.add_c(stage, 1);
+        let wraps = b.cmpi("eq", next, b.c32(i64::from(self.gemm.config.stages)));
+        [b.select(wraps, b.c32(0), next), b.select(wraps, b.xor(phase, b.c32(1)), phase)]
+    }
+}
+
+impl ExtraSlot {
+    fn new(params: &mut Params, extra: &super::problem::Extra) -> Self {
+        let offset = extra.offset.clone() * extra.dtype.bytes();
+        ExtraSlot {
+            pointer: params.push(Param::Pointer { operand: extra.operand, offset }),
+            row: extra.row.as_ref().map(|row| params.long(row)),
+            batch: extra.batch.as_ref().map(|batch| params.long(batch)),
+        }
+    }
+}
+
+/// The map of A or B: boxes of 128 bytes along the contiguous dimension.
+fn operand_map(problem: &Problem, place: &super::problem::Place, lines: &Expr, tile_lines: u32) -> TensorMap {
+    let bytes = problem.dtype.bytes();
+    let inner = (128 / bytes) as u32;
+    let (mut dims, mut boxes) = if place.inner {
+        (vec![problem.k.clone(), lines.clone()], vec![inner, tile_lines.min(256)])
+    } else {
+        (vec![lines.clone(), problem.k.clone()], vec![inner, inner])
+    };
+    let mut strides = vec![place.line.clone() * bytes];
+    if let Some(batch) = &place.batch {
+        dims.push(problem.batch.clone());
+        strides.push(batch.clone() * bytes);
+        boxes.push(1);
+    }
+    TensorMap {
+        operand: place.operand,
+        offset: place.offset.clone() * bytes,
+        dtype: problem.dtype.map_type(),
+        dims,
+        strides,
+        boxes,
+        swizzle: MapSwizzle::B128,
+    }
+}
+
+/// The map of the result: boxes as the epilogue stages them.
+fn result_map(problem: &Problem, config: &Config) -> TensorMap {
+    let place = &problem.out;
+    let bytes = problem.out_dtype.bytes();
+    let mut dims = vec![problem.n.clone(), problem.m.clone()];
+    let mut strides = vec![place.line.clone() * bytes];
+    let mut boxes = vec![(128 / bytes) as u32, if config.swapped { config.columns } else { 64 }];
+    if let Some(batch) = &place.batch {
+        dims.push(problem.batch.clone());
+        strides.push(batch.clone() * bytes);
+        boxes.push(1);
+    }
+    TensorMap {
+        operand: place.operand,
+        offset: place.offset.clone() * bytes,
+        dtype: problem.out_dtype.map_type(),
+        dims,
+        strides,
+        boxes,
+        swizzle: MapSwizzle::B128,
+    }
+}

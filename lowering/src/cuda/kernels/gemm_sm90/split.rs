@@ -1,0 +1,126 @@
+//! Sums of one tile spread over CTAs along K. Each CTA writes its partial sums to the workspace; when all of a tile are there, each adds
+//! up a share of the tile, in the order of the parts, so that results do not depend on who came first.
+//!
+//! All CTAs of a launch are resident at once, or become so without waiting for those that are: the parts of a tile have neighbouring numbers.
+
+use super::{
+    Frame,
+    consumer::{CONSUMERS_BARRIER, Thread},
+    tiles::Unit,
+};
+use crate::cuda::emit::{i64c, memory, scalar::ScalarOps, sync, wgmma::Sums};
+use aitmlir_dialects::{
+    builder::Builder,
+    types::{Types, Val},
+};
+
+impl<'a, 'c> Frame<'a, 'c> {
+    /// Writes this part's sums, waits for the others and finishes this part's share of the tile.
+    pub(super) fn meet(&self, b: Builder<'c>, thread: Thread<'c>, unit: &Unit<'c>, _first: Val<'c>, sums: &[Sums<'c>]) {
+        let config = &self.gemm.config;
+        let (Some(partial), Some(counters)) = (self.gemm.slots.partial, self.gemm.slots.counters) else { return };
+        let threads = 128 * config.consumers;
+        let number = b.addi(b.mul_c(thread.group, 128), thread.id);
+        for (chain, sum) in sums.iter().enumerate() {
+            for (group, four) in sum.elements(b).chunks(4).enumerate() {
+                let four_index = b.c32(chain as i64 * self.groups() + group as i64);
+                let place = self.partial(b, self.args[partial], unit, unit.part, four_index, number);
+                memory::store_f32(b, place, four);
+            }
+        }
+        let barrier = b.c32(CONSUMERS_BARRIER);
+        let counter = memory::offset(b, self.args[counters], b.wide(b.mul_c(unit.tile, 4)));
+        sync::fence_device(b);
+        sync::named_barrier(b, barrier, threads);
+        let split = i64::from(config.split);
+        b.when(b.cmpi("eq", number, b.c32(0)), |b| {
+            memory::atomic_add(b, counter, b.c32(1));
+            memory::wait_at_least(b, counter, b.c32(split));
+        });
+        sync::named_barrier(b, barrier, threads);
+        sync::fence_device(b);
+        self.add_share(b, thread, unit, self.args[partial]);
+        // The last one to have read leaves the counter as it was found.
+        sync::named_barrier(b, barrier, threads);
+        b.when(b.cmpi("eq", number, b.c32(0)), |b| {
+            let before = memory::atomic_add(b, counter, b.c32(1));
+            b.when(b.cmpi("eq", before, b.c32(2 * split - 1)), |b| memory::store(b, counter, b.c32(0)));
+        });
+    }
+
+    /// Groups of 8 columns of a tile.
+    fn groups(&self) -> i64 {
+        i64::from(self.gemm.config.columns) / 8
+    }
+
+    /// The address of four partial sums: of a part of a tile, group `four` of thread `number`.
+    fn partial(
+        &self,
+        b: Builder<'c>,
+        base: Val<'c>,
+        unit: &Unit<'c>,
+        part: Val<'c>,
+        four: Val<'c>,
+        number: Val<'c>,
+    ) -> Val<'c> {
+        let config = &self.gemm.config;
+        let [rows, columns] = config.tile();
+        let of_part = i64::from(rows) * i64::from(columns) * 4;
+        let index = b.addi(b.mul_c(unit.tile, i64::from(config.split)), part);
+        let within = b.addi(b.mul_c(four, 128 * i64::from(config.consumers)), number);
+        let bytes = b.addi(b.muli(b.wide(index), i64c(b, of_part)), b.wide(b.mul_c(within, 16)));
+        memory::offset(b, base, bytes)
+    }
+
+    /// Adds up the pieces (four sums of each lane of a warp) number `part`, `part + split`, ... of the tile; the CTA's warps share them.
+    fn add_share(&self, b: Builder<'c>, thread: Thread<'c>, unit: &Unit<'c>, base: Val<'c>) {
+        let config = &self.gemm.config;
+        let warps = 4 * i64::from(config.consumers);
+        let split = i64::from(config.split);
+        let pieces = self.groups() * i64::from(config.chains) * warps;
+        let warp = b.addi(b.mul_c(thread.group, 4), thread.warp);
+        let start = b.addi(unit.part, b.mul_c(warp, split));
+        b.for_(start, b.c32(pieces), b.c32(split * warps), &[], |b, piece, _| {
+            let (four, owner) = (b.div_c(piece, warps), b.rem_c(piece, warps));
+            let number = b.addi(b.mul_c(owner, 32), thread.lane);
+            let sums = self.add_parts(b, unit, base, four, number);
+            let (chain, group) = (b.div_c(four, self.groups()), b.rem_c(four, self.groups()));
+            let group_of_warps = b.div_c(owner, 4);
+            let rows = b.addi(b.mul_c(group_of_warps, 64 * i64::from(config.chains)), b.mul_c(chain, 64));
+            let owner = Thread { group: group_of_warps, id: thread.id, warp: b.rem_c(owner, 4), lane: thread.lane };
+            let columns = b.addi(unit.column, b.mul_c(group, 8));
+            self.store_four(b, owner, unit, b.addi(unit.row, rows), columns, 0, &sums);
+            vec![]
+        });
+    }
+
+    /// The sums of all parts in order, loaded eight parts at a time so that the loads overlap.
+    fn add_parts(
+        &self,
+        b: Builder<'c>,
+        unit: &Unit<'c>,
+        base: Val<'c>,
+        four: Val<'c>,
+        number: Val<'c>,
+    ) -> Vec<Val<'c>> {
+        let split = i64::from(self.gemm.config.split);
+        let some = |b: Builder<'c>, first: Val<'c>, count: i64, sums: &[Val<'c>]| -> Vec<Val<'c>> {
+            let parts: Vec<_> = (0..count)
+                .map(|i| self.partial(b, base, unit, b.add_c(first, i), four, number))
+                .map(|place| memory::load_f32_shared_with_others(b, place, 4))
+                .collect();
+            let add = |sums: Vec<Val<'c>>, part: Vec<Val<'c>>| -> Vec<Val<'c>> {
+                sums.into_iter().zip(part).map(|(x, y)| b.addf(x, y)).collect()
+            };
+            parts.into_iter().fold(sums.to_vec(), add)
+        };
+        let f32 = b.context().f32_type();
+        let zeros = vec![b.float(f32, 0.0); 4];
+        let whole = split / 8 * 8;
+        let sums = match whole {
+            0 => zeros,
+            _ => b.for_(b.c32(0), b.c32(whole), b.c32(8), &zeros, |b, first, sums| some(b, first, 8, sums)),
+        };
+        some(b, b.c32(whole), split - whole, &sums)
+    }
+}

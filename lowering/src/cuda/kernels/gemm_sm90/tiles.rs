@@ -1,0 +1,65 @@
+//! Which tile, and which part of K, a unit of work is.
+
+use super::Frame;
+use crate::cuda::emit::scalar::ScalarOps;
+use aitmlir_dialects::{builder::Builder, types::Val};
+
+/// A unit of work, as the producer and the consumers see it.
+#[derive(Clone, Copy)]
+pub struct Unit<'c> {
+    /// The first row of the tile.
+    pub row: Val<'c>,
+    /// The first column.
+    pub column: Val<'c>,
+    /// The matrix of the batch.
+    pub batch: Val<'c>,
+    /// The first block of K.
+    pub first: Val<'c>,
+    /// One past the last block of K.
+    pub last: Val<'c>,
+    /// The tile's number.
+    pub tile: Val<'c>,
+    /// Which part of the tile's sums this is.
+    pub part: Val<'c>,
+}
+
+impl<'a, 'c> Frame<'a, 'c> {
+    /// How many units there are.
+    pub(super) fn units(&self, b: Builder<'c>) -> Val<'c> {
+        let config = &self.gemm.config;
+        let [rows, columns] = config.tile();
+        let tiles = b.muli(b.ceil_div_c(self.m, i64::from(rows)), b.ceil_div_c(self.n, i64::from(columns)));
+        b.mul_c(b.muli(tiles, self.batch), i64::from(config.split))
+    }
+
+    /// Unit `index`. Tiles are walked in groups of `group` rows of tiles, so that what runs together shares operands in the L2.
+    pub(super) fn unit(&self, b: Builder<'c>, index: Val<'c>) -> Unit<'c> {
+        let config = &self.gemm.config;
+        let [rows, columns] = config.tile();
+        let split = i64::from(config.split);
+        let (tile, part) = match split {
+            1 => (index, b.c32(0)),
+            _ => (b.div_c(index, split), b.rem_c(index, split)),
+        };
+        let (tiles_m, tiles_n) = (b.ceil_div_c(self.m, i64::from(rows)), b.ceil_div_c(self.n, i64::from(columns)));
+        let (batch, within) = if self.gemm.problem.single() {
+            (b.c32(0), tile)
+        } else {
+            let each = b.muli(tiles_m, tiles_n);
+            (b.divu(tile, each), b.remu(tile, each))
+        };
+        let group = i64::from(config.group);
+        let group_tiles = b.mul_c(tiles_n, group);
+        let first_row = b.mul_c(b.divu(within, group_tiles), group);
+        let group_rows = b.minsi(b.subi(tiles_m, first_row), b.c32(group));
+        let in_group = b.remu(within, group_tiles);
+        let row = b.addi(first_row, b.remu(in_group, group_rows));
+        let column = b.divu(in_group, group_rows);
+        let (first, last) = match split {
+            1 => (b.c32(0), self.blocks),
+            _ => (b.div_c(b.muli(self.blocks, part), split), b.div_c(b.muli(self.blocks, b.add_c(part, 1)), split)),
+        };
+        let (row, column) = (b.mul_c(row, i64::from(rows)), b.mul_c(column, i64::from(columns)));
+        Unit { row, column, batch, first, last, tile, part }
+    }
+}

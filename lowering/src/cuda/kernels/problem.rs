@@ -1,0 +1,256 @@
+//! What a matrix product is, for all gemm kernels: types, sizes, places of the operands, and the epilogue.
+
+use crate::cuda::emit::parse_attr;
+use aitmlir_dialects::{
+    builder::Builder,
+    types::{Types, Val},
+};
+use kernel_launch::{Expr, MapType, Param};
+use melior::ir::Type;
+
+/// Element types of operands and results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // the names say it
+pub enum Dtype {
+    F16,
+    Bf16,
+    F32,
+    S8,
+    U8,
+    S32,
+}
+
+impl Dtype {
+    /// Bytes of one element.
+    pub fn bytes(self) -> i64 {
+        match self {
+            Dtype::F16 | Dtype::Bf16 => 2,
+            Dtype::F32 | Dtype::S32 => 4,
+            Dtype::S8 | Dtype::U8 => 1,
+        }
+    }
+
+    /// f16 or bf16?
+    pub fn half(self) -> bool {
+        matches!(self, Dtype::F16 | Dtype::Bf16)
+    }
+
+    /// As a tensor map has it.
+    pub fn map_type(self) -> MapType {
+        match self {
+            Dtype::F16 => MapType::F16,
+            Dtype::Bf16 => MapType::Bf16,
+            Dtype::F32 => MapType::F32,
+            Dtype::S8 | Dtype::U8 => MapType::U8,
+            Dtype::S32 => MapType::I32,
+        }
+    }
+
+    /// The MLIR type.
+    pub fn mlir<'c>(self, b: Builder<'c>) -> Type<'c> {
+        let context = b.context();
+        match self {
+            Dtype::F16 => context.f16_type(),
+            Dtype::Bf16 => context.bf16_type(),
+            Dtype::F32 => context.f32_type(),
+            Dtype::S8 | Dtype::U8 => context.int_type(8),
+            Dtype::S32 => context.int_type(32),
+        }
+    }
+
+    /// The short name in kernels' names.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dtype::F16 => "f16",
+            Dtype::Bf16 => "bf16",
+            Dtype::F32 => "f32",
+            Dtype::S8 => "s8",
+            Dtype::U8 => "u8",
+            Dtype::S32 => "s32",
+        }
+    }
+}
+
+/// Where a matrix of a batch lies in an operand: all in elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The operand.
+    pub operand: u32,
+    /// The first element.
+    pub offset: Expr,
+    /// From a line to the next; a line is contiguous.
+    pub line: Expr,
+    /// From a matrix of the batch to the next; `None` where all are the same.
+    pub batch: Option<Expr>,
+    /// Is K (of A and B) or N (of results and extras) the contiguous dimension? Else it is M or N of the operand.
+    pub inner: bool,
+}
+
+/// A tensor that the epilogue reads beside the sum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extra {
+    /// The operand.
+    pub operand: u32,
+    /// Its element type.
+    pub dtype: Dtype,
+    /// The first element.
+    pub offset: Expr,
+    /// From one row (M) to the next, in elements; `None` where it is the same in all rows.
+    pub row: Option<Expr>,
+    /// Is there one for each column (N), contiguous? Else it is the same in all columns.
+    pub column: bool,
+    /// From a matrix of the batch to the next; `None` where all are the same.
+    pub batch: Option<Expr>,
+    /// Are the address of each row and the number of columns multiples of 2 elements?
+    pub pairs: bool,
+}
+
+/// result = epilogue(A B, extras...), [batch, M, N].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Element type of A and B.
+    pub dtype: Dtype,
+    /// Element type of the result.
+    pub out_dtype: Dtype,
+    /// Rows of the result.
+    pub m: Expr,
+    /// Columns of the result.
+    pub n: Expr,
+    /// Length of the sums.
+    pub k: Expr,
+    /// Matrices of the batch.
+    pub batch: Expr,
+    /// Names of the run-time integers that the formulas use.
+    pub dims: Vec<String>,
+    /// A, [M, K].
+    pub a: Place,
+    /// B, [N, K].
+    pub b: Place,
+    /// The result; its `inner` is true.
+    pub out: Place,
+    /// What the epilogue reads.
+    pub extras: Vec<Extra>,
+}
+
+impl Problem {
+    /// A dense row-major product: A [M, K], B [N, K] (as weights of a linear layer are), result [M, N]; operands 0, 1 and the last.
+    pub fn linear(dtype: Dtype, m: impl Into<Expr>, n: impl Into<Expr>, k: impl Into<Expr>) -> Self {
+        let (m, n, k) = (m.into(), n.into(), k.into());
+        let place =
+            |operand, line: &Expr| Place { operand, offset: 0.into(), line: line.clone(), batch: None, inner: true };
+        Problem {
+            dtype,
+            out_dtype: dtype,
+            a: place(0, &k),
+            b: place(1, &k),
+            out: place(2, &n),
+            m,
+            n,
+            k,
+            batch: 1.into(),
+            dims: vec!["m".to_owned(), "n".to_owned(), "k".to_owned()],
+            extras: vec![],
+        }
+    }
+
+    /// Adds a bias of one element a column as an operand before the result.
+    pub fn with_bias(mut self) -> Self {
+        let operand = self.out.operand;
+        self.out.operand += 1;
+        self.extras.push(Extra {
+            operand,
+            dtype: self.dtype,
+            offset: 0.into(),
+            row: None,
+            column: true,
+            batch: None,
+            pairs: true,
+        });
+        self
+    }
+
+    /// Names of the operands, in order.
+    pub fn operand_names(&self) -> Vec<String> {
+        let last =
+            self.extras.iter().map(|e| e.operand).chain([self.a.operand, self.b.operand, self.out.operand]).max();
+        let mut names: Vec<String> = (0..=last.unwrap_or(0)).map(|i| format!("extra{i}")).collect();
+        for (operand, name) in [(self.a.operand, "a"), (self.b.operand, "b"), (self.out.operand, "out")] {
+            names[operand as usize] = name.to_owned();
+        }
+        names
+    }
+
+    /// Has the batch only one matrix?
+    pub fn single(&self) -> bool {
+        self.batch == Expr::Const(1)
+    }
+}
+
+/// Scalar code from an f32 sum (an i32 one for integers) and one element of each extra to the elements of the results: of the result's type, or
+/// of the sum's type where the kernel is to round.
+pub type Region<'a, 'c> = &'a dyn Fn(Builder<'c>, Val<'c>, &[Val<'c>]) -> Vec<Val<'c>>;
+
+/// An integer of a kernel: known, or a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Int {
+    /// Known.
+    Known(i64),
+    /// Parameter `i`.
+    Param(usize),
+}
+
+/// The parameters of a kernel as they are collected.
+#[derive(Clone, Debug, Default)]
+pub struct Params {
+    /// In order.
+    pub list: Vec<Param>,
+}
+
+impl Params {
+    /// Adds one; its index.
+    pub fn push(&mut self, param: Param) -> usize {
+        self.list.push(param);
+        self.list.len() - 1
+    }
+
+    /// An i32: equal formulas share a parameter, constants need none.
+    pub fn int(&mut self, value: &Expr) -> Int {
+        if let Expr::Const(value) = value {
+            return Int::Known(*value);
+        }
+        let param = Param::I32(value.clone());
+        Int::Param(self.list.iter().position(|p| *p == param).unwrap_or_else(|| self.push(param)))
+    }
+
+    /// An i64; as [`Params::int`].
+    pub fn long(&mut self, value: &Expr) -> Int {
+        if let Expr::Const(value) = value {
+            return Int::Known(*value);
+        }
+        let param = Param::I64(value.clone());
+        Int::Param(self.list.iter().position(|p| *p == param).unwrap_or_else(|| self.push(param)))
+    }
+}
+
+impl Int {
+    /// Its value, as an i32 (of [`Params::int`]).
+    pub fn i32<'c>(self, b: Builder<'c>, args: &[Val<'c>]) -> Val<'c> {
+        match self {
+            Int::Known(value) => b.int(b.context().int_type(32), value),
+            Int::Param(i) => args[i],
+        }
+    }
+
+    /// Its value, as an i64 (of [`Params::long`]).
+    pub fn i64<'c>(self, b: Builder<'c>, args: &[Val<'c>]) -> Val<'c> {
+        match self {
+            Int::Known(value) => b.int(b.context().int_type(64), value),
+            Int::Param(i) => args[i],
+        }
+    }
+}
+
+/// The attribute that lets LLVM use approximate instructions.
+pub fn fast<'c>(b: Builder<'c>) -> melior::ir::Attribute<'c> {
+    parse_attr(b, "#arith.fastmath<fast>")
+}

@@ -1,0 +1,148 @@
+"""Checks and times the bundle's gemm kernels on this machine's GPU, against torch in the same process.
+
+Each shape: inputs are random and rotated past the L2; every kernel that fits is compared with an f32 product, all are timed roughly, then
+the best few and torch are timed in turn, in a shuffled order, by CUDA graphs of eight launches: medians. Prints one JSON line a shape.
+"""
+
+import json
+import random
+import statistics
+import sys
+
+import torch
+import torch.nn.functional as F
+
+import driver
+
+GEMMS = [(8192, 8192, 8192), (4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024), (512, 512, 512),
+         (4096, 768, 768), (4096, 3072, 768), (4096, 768, 3072), (12288, 2304, 768), (6304, 3072, 768), (197, 768, 768),
+         (1, 4096, 4096), (16, 4096, 4096), (64, 11008, 4096), (256, 4096, 11008), (128, 4096, 4096),
+         (1000, 1000, 1000), (8192, 128, 8192), (128, 128, 65536)]
+FUSED = [(4096, 3072, 768), (8192, 8192, 8192), (4096, 4096, 4096), (16, 4096, 4096)]
+CALLS = 8
+
+
+def say(**line):
+    print(json.dumps(line), flush=True)
+
+
+def graph_of(call):
+    """A captured graph of CALLS calls; call(i) works on the i-th set of inputs."""
+    for i in range(2):
+        call(i)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for i in range(CALLS):
+            call(i)
+    return graph
+
+
+def microseconds(graph, times):
+    out = []
+    for _ in range(times):
+        start, end = torch.cuda.Event(True), torch.cuda.Event(True)
+        start.record()
+        graph.replay()
+        end.record()
+        end.synchronize()
+        out.append(start.elapsed_time(end) * 1e3 / CALLS)
+    return out
+
+
+class Case:
+    def __init__(self, dtype, epilogue, shape):
+        self.dtype, self.epilogue, self.shape, self.want = dtype, epilogue, shape, None
+        m, n, k = shape
+        kind = {"f16": torch.float16, "bf16": torch.bfloat16}[dtype]
+
+        def rnd(*dims):
+            return (torch.randn(*dims, device="cuda") * 0.5).to(kind)
+
+        count = max(1, min(8, int(256e6 // (2 * (m * k + n * k))) + 1))
+        bias = epilogue == "bias_gelu"
+        self.sets = [(rnd(m, k), rnd(n, k)) + ((rnd(n),) if bias else ()) for _ in range(count)]
+        self.outs = [torch.empty(m, n, device="cuda", dtype=kind) for _ in range(count)]
+
+    def peer(self, i):
+        inputs = self.sets[i % len(self.sets)]
+        if self.epilogue == "bias_gelu":
+            return F.gelu(F.linear(*inputs), approximate="tanh")
+        return F.linear(*inputs)
+
+    def reference(self, i):
+        inputs = [t.float() for t in self.sets[i % len(self.sets)]]
+        if self.epilogue == "bias_gelu":
+            return F.gelu(F.linear(*inputs), approximate="tanh")
+        return F.linear(*inputs)
+
+    def ours(self, kernel):
+        launches = []
+        for inputs, out in zip(self.sets, self.outs):
+            launches.append(kernel.prepare(self.shape, [t.data_ptr() for t in inputs] + [out.data_ptr()]))
+        return lambda i: launches[i % len(launches)]()
+
+    def error(self, call):
+        """Relative norm of the difference from the f32 product, of poisoned outputs; infinite where any element is not finite."""
+        self.outs[0].fill_(float("nan"))
+        call(0)
+        torch.cuda.synchronize()
+        if self.want is None:
+            self.want = self.reference(0)
+        want = self.want
+        error = ((self.outs[0].float() - want).norm() / want.norm()).item()
+        return error if error == error else float("inf")
+
+
+def measure(case, kernels, skip):
+    rough, failures = [], []
+    for kernel in kernels:
+        if kernel.name in skip or not kernel.fits(case.shape):
+            continue
+        say(trying=kernel.name, shape=case.shape)
+        call = case.ours(kernel)
+        errors = [case.error(call) for _ in range(2)]
+        if max(errors) > (2e-3 if case.dtype == "f16" else 1e-2):
+            failures.append([kernel.name, max(errors)])
+            continue
+        graph = graph_of(call)
+        rough.append([statistics.median(microseconds(graph, 7)[2:]), kernel.name, graph, max(errors), call])
+    rough.sort(key=lambda row: row[0])
+    best = rough[:3]
+    graphs = {"peer": graph_of(case.peer)} | {row[1]: row[2] for row in best}
+    times = {name: [] for name in graphs}
+    for _ in range(10):
+        order = list(graphs)
+        random.shuffle(order)
+        for name in order:
+            times[name] += microseconds(graphs[name], 3)
+    medians = {name: statistics.median(values) for name, values in times.items()}
+    peer = medians.pop("peer")
+    winner = min(medians, key=medians.get) if medians else None
+    say(result={"shape": "x".join(map(str, case.shape)), "dtype": case.dtype, "epilogue": case.epilogue, "peer_us": round(peer, 2),
+                "ours_us": round(medians[winner], 2) if winner else None, "config": winner,
+                "ratio": round(peer / medians[winner], 3) if winner else None,
+                "error": max((row[3] for row in best), default=None), "failures": failures,
+                "candidates": [[row[1], round(row[0], 2)] for row in rough]})
+
+
+def main():
+    skip = set(sys.argv[3:])
+    torch.manual_seed(0)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.cuda.init()
+    torch.empty(1, device="cuda")
+    kernels = driver.load(sys.argv[1])
+    jobs = [("f16", "plain", s) for s in GEMMS] + [("f16", "bias_gelu", s) for s in FUSED] + [("bf16", "plain", (4096, 4096, 4096))]
+    for number, (dtype, epilogue, shape) in enumerate(jobs):
+        if number < int(sys.argv[2]):
+            continue
+        say(job=number)
+        fitting = [k for k in kernels if k.dtype == dtype and k.epilogue == epilogue]
+        measure(Case(dtype, epilogue, shape), fitting, skip)
+        torch.cuda.empty_cache()
+    say(job=len(jobs))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Runs the bundle on this machine's GPU: `python3 run.py [SECONDS]`. Writes results.json into $OUT (or here) and prints a table.
+
+The work is done by a child process that is started again, without the kernel it hung or died on, so that one bad kernel costs one row.
+"""
+
+import json
+import math
+import os
+import pathlib
+import queue
+import subprocess
+import sys
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+OUT = pathlib.Path(os.environ.get("OUT", HERE))
+JOB_SECONDS = 60
+
+
+def lines_of(process):
+    lines = queue.Queue()
+
+    def read():
+        for line in process.stdout:
+            lines.put(line)
+        lines.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    return lines
+
+
+def run(deadline):
+    """All results, and the kernels that hung or crashed."""
+    results, bad, job, done = [], [], 0, False
+    while not done and time.time() < deadline and len(bad) < 12:
+        command = [sys.executable, str(HERE / "gemm.py"), str(HERE), str(job), *bad]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=HERE)
+        lines, trying, tail = lines_of(process), None, []
+        while True:
+            try:
+                line = lines.get(timeout=min(JOB_SECONDS, max(1, deadline - time.time())))
+            except queue.Empty:
+                tail.append("no answer")
+                break
+            if line is None:
+                break
+            try:
+                said = json.loads(line)
+            except ValueError:
+                tail = tail[-8:] + [line.rstrip()]
+                continue
+            job = said.get("job", job)
+            trying = said.get("trying", trying)
+            if "result" in said:
+                results.append(said["result"])
+                (OUT / "results.partial.json").write_text(json.dumps(results))
+                job += 1
+        if tail[-1:] == ["no answer"]:
+            process.kill()
+        done = process.wait() == 0
+        if not done:
+            print("FAILED", trying, *tail, sep="\n  ", flush=True)
+            if trying is None:
+                break
+            bad.append(trying)
+    return results, bad
+
+
+def geomean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def main():
+    results, bad = run(time.time() + float(sys.argv[1] if len(sys.argv) > 1 else 540))
+    import torch
+
+    good = [r for r in results if r["ratio"]]
+    cells = sum(len(r["candidates"]) + len(r["failures"]) for r in results)
+    passed = sum(len(r["candidates"]) for r in results)
+    plain = [r for r in good if r["epilogue"] == "plain" and r["dtype"] == "f16"]
+    fused = [r for r in good if r["epilogue"] != "plain"]
+    report = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "date": time.strftime("%Y-%m-%d"),
+              "cells": {"total": cells + len(bad), "pass": passed}, "hung": bad,
+              "gemm": [r for r in results if r["epilogue"] == "plain"], "fused": [r for r in results if r["epilogue"] != "plain"], "b2b": [],
+              "geomean": {"gemm": geomean([r["ratio"] for r in plain]), "fused": geomean([r["ratio"] for r in fused])}}
+    (OUT / "results.json").write_text(json.dumps(report, indent=1))
+    for r in results:
+        print(f"{r['epilogue']:10s} {r['dtype']:5s} {r['shape']:16s} peer {r['peer_us']:8.2f} us  ours {r['ours_us'] or 0:8.2f} us  x{r['ratio'] or 0:.3f}  {r['config']}")
+        for failure in r["failures"]:
+            print("   WRONG", *failure)
+    print(json.dumps({k: report[k] for k in ("gpu", "torch", "cells", "hung", "geomean")}))
+
+
+if __name__ == "__main__":
+    main()
