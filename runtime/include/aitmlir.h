@@ -8,6 +8,9 @@
  * last call for its model. Functions that return an int give a status: AITMLIR_OK or what went wrong, with one line of
  * text from aitmlir_last_error on the same thread. No function prints, exits or throws.
  *
+ * A model is compiled for the CPU or for CUDA. One for CUDA is created on a GPU (or on a device that the caller brings, see
+ * aitmlir_device); its tensors may be in host memory, from and to which a run copies, or in the memory of that device.
+ *
  * Tensors are dense and row-major. Strings are UTF-8 and, where not said otherwise, live as long as their model.
  */
 #ifndef AITMLIR_H
@@ -33,7 +36,8 @@ enum {
   AITMLIR_CHECK_FAILED = 5,     /* a check of the model failed on this data, such as an index out of range */
   AITMLIR_OUT_OF_MEMORY = 6,
   AITMLIR_UNSUPPORTED = 7,      /* this machine cannot run the model */
-  AITMLIR_INTERNAL = 8          /* a fault of aitmlir: please report */
+  AITMLIR_INTERNAL = 8,         /* a fault of aitmlir: please report */
+  AITMLIR_DEVICE_FAILED = 9     /* the device or its driver failed; the text says in what */
 };
 
 /* Element types. 16-bit floats are passed as their bits; a bool is one byte, 0 or 1. */
@@ -53,18 +57,28 @@ enum {
   AITMLIR_BOOL = 13
 };
 
+/* Which memory a tensor is in. */
+enum {
+  AITMLIR_HOST = 0,
+  AITMLIR_DEVICE = 1 /* that of the model's device */
+};
+
 /* A loaded model. */
 typedef struct aitmlir_model aitmlir_model;
 
 /* Outputs of a run in memory of the library. */
 typedef struct aitmlir_result aitmlir_result;
 
+/* A device; see below. */
+typedef struct aitmlir_device aitmlir_device;
+
 /* How a model is created. Set struct_size to sizeof(aitmlir_options) and what you don't use to zero. */
 typedef struct aitmlir_options {
   size_t struct_size;
   const char *weights_path; /* path of the weights file; NULL: in the folder $AITMLIR_WEIGHTS_DIR, then beside the library */
   int32_t threads;          /* threads of a run; 0: one */
-  int32_t reserved;
+  int32_t device_index;     /* for a model compiled for CUDA: which of the driver's GPUs it runs on */
+  const aitmlir_device *device; /* the device it runs on instead; NULL: a GPU of the CUDA driver */
 } aitmlir_options;
 
 /* A tensor in memory of the caller (or of a result). */
@@ -74,7 +88,8 @@ typedef struct aitmlir_tensor {
   uint64_t bytes; /* bytes of the buffer: may be more than the tensor needs */
   int32_t dtype;
   int32_t rank;
-  uint64_t reserved[2]; /* zero */
+  uint64_t memory;   /* AITMLIR_HOST or AITMLIR_DEVICE: where data is */
+  uint64_t reserved; /* zero */
 } aitmlir_tensor;
 
 /* A dimension of an input or output. */
@@ -156,6 +171,14 @@ int aitmlir_output_shape(const aitmlir_model *model, const aitmlir_tensor *input
 int aitmlir_run(aitmlir_model *model, const aitmlir_tensor *inputs, int32_t input_count, aitmlir_tensor *outputs,
                 int32_t output_count);
 
+/*
+ * The same on a stream of the model's device (a CUstream or cudaStream_t; NULL is the default stream), after the work that the
+ * stream has. Where all inputs and outputs are in device memory, and the model neither checks data nor has outputs whose size
+ * depends on data, the function returns before the run is done: synchronize the stream before you read the outputs.
+ */
+int aitmlir_run_on(aitmlir_model *model, const aitmlir_tensor *inputs, int32_t input_count, aitmlir_tensor *outputs,
+                   int32_t output_count, void *stream);
+
 /* Runs the model into memory of the library: for outputs whose size depends on data. Free the result after use. */
 int aitmlir_run_owned(aitmlir_model *model, const aitmlir_tensor *inputs, int32_t input_count, aitmlir_result **result);
 /* An output of a result; data and dims are valid until the result is destroyed. */
@@ -171,6 +194,81 @@ int aitmlir_constant_get(const aitmlir_model *model, const char *name, const ait
  */
 int aitmlir_constants_set(aitmlir_model *model, int32_t count, const char *const *names, const aitmlir_tensor *tensors);
 
+/* The device that the model runs on, to make memory and streams with; NULL for a model compiled for the CPU. */
+const aitmlir_device *aitmlir_model_device(const aitmlir_model *model);
+
+/* Device code of a model: a binary of the device (a cubin), PTX text that ends in a NUL, or both. NULL where there is none. */
+typedef struct aitmlir_device_image {
+  const void *binary;
+  uint64_t binary_bytes;
+  const char *ptx;
+  uint64_t ptx_bytes; /* without the NUL */
+} aitmlir_device_image;
+
+/* One launch of a kernel. */
+typedef struct aitmlir_device_launch {
+  uint32_t grid[3];    /* CTAs */
+  uint32_t block[3];   /* threads of a CTA */
+  uint32_t cluster[3]; /* CTAs of a cluster; 1, 1, 1 for none */
+  uint32_t shared_bytes; /* dynamic shared memory of a CTA */
+  const void *params;  /* the kernel's parameters, laid out as PTX says */
+  uint64_t params_bytes;
+} aitmlir_device_launch;
+
+/* A tiled tensor map before it is encoded; dimension 0 is the innermost. */
+typedef struct aitmlir_device_tensor_map {
+  void *address;
+  int32_t dtype; /* an element type, or 100: f32, rounded to tf32 as it is read */
+  int32_t rank;
+  uint64_t dims[5];
+  uint64_t strides[5]; /* bytes; strides[0] is the element's size */
+  uint32_t box[5];
+  int32_t swizzle; /* bytes: 0, 32, 64 or 128 */
+} aitmlir_device_tensor_map;
+
+/*
+ * A device as a table of functions. aitmlir_model_device gives that of a model; a caller that passes in a table of its own
+ * (a simulator, another driver) must keep it until the models on it are destroyed. context is the first argument of every
+ * function. All but last_error return 0, or a number for which last_error has a text on the same thread. They may be called
+ * from several threads at a time. A stream may be NULL: the default stream.
+ */
+struct aitmlir_device {
+  size_t struct_size; /* sizeof(aitmlir_device) */
+  void *context;
+  const char *name;
+  int32_t multiprocessors;
+  const char *(*last_error)(void *context);
+  /* Memory, aligned to 256 bytes. */
+  int (*alloc)(void *context, uint64_t bytes, void **memory);
+  int (*free)(void *context, void *memory);
+  /* From host memory, which may be changed after the return unless it is page-locked. */
+  int (*copy_in)(void *context, void *to, const void *from, uint64_t bytes, void *stream);
+  /* To host memory; done when the stream is. */
+  int (*copy_out)(void *context, void *to, const void *from, uint64_t bytes, void *stream);
+  int (*load)(void *context, const aitmlir_device_image *image, void **module);
+  int (*unload)(void *context, void *module);
+  /* A kernel that will be launched with at most so much dynamic shared memory; valid as long as its module. */
+  int (*function)(void *context, void *module, const char *name, uint32_t shared_bytes, void **function);
+  int (*launch)(void *context, void *function, const aitmlir_device_launch *launch, void *stream);
+  /* Encodes a tensor map into 128 bytes of host memory, aligned to 64. */
+  int (*tensor_map)(void *context, const aitmlir_device_tensor_map *map, void *to);
+  int (*stream_create)(void *context, void **stream);
+  int (*stream_destroy)(void *context, void *stream);
+  int (*synchronize)(void *context, void *stream);
+  int (*event_create)(void *context, void **event);
+  int (*event_destroy)(void *context, void *event);
+  int (*event_record)(void *context, void *event, void *stream);
+  /* Later work of the stream waits for the event. */
+  int (*event_wait)(void *context, void *event, void *stream);
+  /* Waits for the second event and gives the time between the two. */
+  int (*event_elapsed)(void *context, void *start, void *end, float *milliseconds);
+  /* What is launched between the two calls on this thread becomes a graph, which can be launched again and again. */
+  int (*capture_begin)(void *context, void *stream);
+  int (*capture_end)(void *context, void *stream, void **graph);
+  int (*graph_launch)(void *context, void *graph, void *stream);
+  int (*graph_destroy)(void *context, void *graph);
+};
+
 /* A tensor of these parts. */
 static inline aitmlir_tensor aitmlir_tensor_of(void *data, int64_t *dims, uint64_t bytes, int32_t dtype, int32_t rank) {
   aitmlir_tensor tensor;
@@ -179,7 +277,8 @@ static inline aitmlir_tensor aitmlir_tensor_of(void *data, int64_t *dims, uint64
   tensor.bytes = bytes;
   tensor.dtype = dtype;
   tensor.rank = rank;
-  tensor.reserved[0] = tensor.reserved[1] = 0;
+  tensor.memory = AITMLIR_HOST;
+  tensor.reserved = 0;
   return tensor;
 }
 
@@ -210,6 +309,8 @@ typedef struct aitmlir_api {
   void (*result_destroy)(aitmlir_result *);
   int (*constant_get)(const aitmlir_model *, const char *, const aitmlir_tensor *);
   int (*constants_set)(aitmlir_model *, int32_t, const char *const *, const aitmlir_tensor *);
+  int (*run_on)(aitmlir_model *, const aitmlir_tensor *, int32_t, aitmlir_tensor *, int32_t, void *);
+  const aitmlir_device *(*model_device)(const aitmlir_model *);
 } aitmlir_api;
 
 /* The table of this library; the same function is exported as NAME_api. */

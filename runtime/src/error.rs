@@ -27,6 +27,8 @@ pub enum Status {
     Unsupported = 7,
     /// A fault of aitmlir.
     Internal = 8,
+    /// The device or its driver failed.
+    Device = 9,
 }
 
 /// What can go wrong. Each text is one line that names the cause.
@@ -180,6 +182,9 @@ pub enum Error {
     /// This machine cannot run the model.
     #[error("{0}")]
     Unsupported(String),
+    /// The device or its driver failed.
+    #[error("{0}")]
+    Device(String),
     /// A fault of aitmlir.
     #[error("internal error (please report): {0}")]
     Internal(String),
@@ -202,6 +207,7 @@ impl Error {
             Error::Check { .. } => Status::CheckFailed,
             Error::OutOfMemory { .. } => Status::OutOfMemory,
             Error::Unsupported(_) => Status::Unsupported,
+            Error::Device(_) => Status::Device,
             Error::Internal(_) => Status::Internal,
         }
     }

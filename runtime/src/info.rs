@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kernel_launch::KernelLaunch;
 use serde::{Deserialize, Serialize};
 
 pub use crate::dtype::DType;
@@ -36,6 +37,9 @@ pub struct ModelInfo {
     pub memory: MemoryReport,
     /// Places that a failed run-time check can name.
     pub sites: Vec<Site>,
+    /// What runs on a device, where the model was compiled for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<DeviceInfo>,
     /// Producer, opset and other metadata of the source model, passed through.
     #[serde(default)]
     pub metadata: BTreeMap<String, String>,
@@ -162,6 +166,27 @@ pub struct Site {
     pub op: String,
     /// What was checked, such as `index of axis 1`.
     pub what: String,
+}
+
+/// The part of a model that runs on a device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceInfo {
+    /// What the kernels are for, such as `sm_90a`.
+    pub architecture: String,
+    /// The kernels, in the order of the numbers by which the program launches them.
+    pub kernels: Vec<KernelInfo>,
+    /// Can a kernel find that a check fails? Then a run waits for its end, to tell.
+    #[serde(default)]
+    pub checks: bool,
+}
+
+/// A kernel of a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KernelInfo {
+    /// The op that it was made from, such as `ait.map`.
+    pub op: String,
+    /// How it is started, from the buffers and the integers that the program gives.
+    pub launch: KernelLaunch,
 }
 
 /// Why a run-time check failed: `code` of `aitmlir_rt_fail(code, site, a, b)`.

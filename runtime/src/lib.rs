@@ -5,6 +5,7 @@
 //! `aitmlir_rt_*` for its inputs, outputs, constants, memory and threads. No MLIR, no LLVM: the compiler depends on this
 //! crate only for [`info`], and links its static library (feature `c-abi`) into each model.
 
+pub mod device;
 pub mod dtype;
 pub mod error;
 pub mod expr;

@@ -6,32 +6,59 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use crate::checks::{OutputDim, check_buffer, check_buffers, check_count, check_shapes, check_type, output_dims};
 use crate::constants::{ConstantSet, checked_bytes};
 use crate::cpu::check_features;
+use crate::device::session::{DeviceConstants, DeviceContext, DeviceModel, DeviceRun};
+use crate::device::{Device, Object, cuda};
 use crate::error::{Error, Result};
 use crate::info::{ConstantInfo, Dim, ModelInfo, TensorInfo};
 use crate::memory::Buffer;
 use crate::pool::{Pool, lock};
 use crate::program::Program;
 use crate::run::{Context, Outputs, OwnedOutput, Run};
-use crate::tensor::{TensorMut, TensorRef};
+use crate::tensor::{Memory, TensorMut, TensorRef};
 use crate::weights::Blob;
 
 /// How a model is created.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Options<'a> {
     /// Where the weights file is, if not beside the library.
     pub weights_path: Option<&'a Path>,
     /// Threads of a run; 0 for one.
     pub threads: usize,
+    /// Where a model runs that was compiled for a device.
+    pub device: DeviceChoice,
+}
+
+/// Which device a model runs on.
+#[derive(Clone, Copy)]
+pub enum DeviceChoice {
+    /// The GPU of this number that the CUDA driver knows.
+    Cuda(i32),
+    /// One that the host process brings.
+    Given(Device),
+}
+
+impl Default for DeviceChoice {
+    fn default() -> Self {
+        DeviceChoice::Cuda(0)
+    }
+}
+
+/// A set of constants, on the host and on the model's device.
+struct Constants {
+    host: ConstantSet,
+    device: Option<DeviceConstants>,
 }
 
 /// A loaded model. All of its methods may be called from several threads at a time.
 pub struct Model {
     // Dropped in this order: the constants point into the blob.
-    constants: RwLock<Arc<ConstantSet>>,
+    constants: RwLock<Arc<Constants>>,
     blob: Blob,
     /// Held while a new set of constants is made.
     update: Mutex<()>,
+    // The contexts' memory on the device goes before the kernels.
     contexts: Mutex<Vec<Context>>,
+    device: Option<DeviceModel>,
     pool: RwLock<Arc<Pool>>,
     info: ModelInfo,
     program: &'static Program,
@@ -46,19 +73,31 @@ impl Model {
         let info = program.read_info()?;
         check_features(&info.cpu_features)?;
         let blob = Blob::open(program, &info.weights, options.weights_path)?;
-        let constants = ConstantSet::from_blob(&info.constants, &blob)?;
+        let host = ConstantSet::from_blob(&info.constants, &blob)?;
+        let device = match (&info.device, options.device) {
+            (None, _) => None,
+            (Some(info), DeviceChoice::Cuda(ordinal)) => Some(DeviceModel::new(cuda::device(ordinal)?, program, info)?),
+            (Some(info), DeviceChoice::Given(device)) => Some(DeviceModel::new(device, program, info)?),
+        };
         let pool = Pool::new(options.threads.max(1))?;
-        let model = Model {
-            constants: RwLock::new(Arc::new(constants)),
+        let mut model = Model {
+            constants: RwLock::new(Arc::new(Constants { host: host.clone(), device: None })),
             blob,
             update: Mutex::new(()),
             contexts: Mutex::new(Vec::new()),
+            device,
             pool: RwLock::new(Arc::new(pool)),
             info,
             program,
         };
-        model.fold(&model.current_constants())?;
+        let constants = Arc::new(model.folded(host)?);
+        model.constants = RwLock::new(constants);
         Ok(model)
+    }
+
+    /// The device that the model runs on, where it was compiled for one.
+    pub fn device(&self) -> Option<Device> {
+        self.device.as_ref().map(|model| model.device)
     }
 
     /// The model's description.
@@ -84,29 +123,71 @@ impl Model {
 
     /// Runs the model into the caller's buffers, one an output.
     pub fn run<'o>(&self, inputs: &[TensorRef<'_>], outputs: &'o mut [TensorMut<'o>]) -> Result<()> {
+        self.run_on(inputs, outputs, None)
+    }
+
+    /// The same on a stream of the model's device: work that the stream already has is done first. Where all tensors are in
+    /// device memory the function returns before the run is done, unless the model has checks on its data.
+    pub fn run_on<'o>(
+        &self,
+        inputs: &[TensorRef<'_>],
+        outputs: &'o mut [TensorMut<'o>],
+        stream: Option<Object>,
+    ) -> Result<()> {
         check_count("output", self.info.outputs.len(), outputs.len())?;
         for (expected, given) in self.info.outputs.iter().zip(outputs.iter()) {
             check_output_buffer(expected, given)?;
+            self.check_memory("output", &expected.name, given.memory)?;
         }
-        self.run_main(inputs, Outputs::Caller(outputs)).map(|_| ())
+        self.run_main(inputs, Outputs::Caller(outputs), stream).map(|_| ())
+    }
+
+    /// Only a model with a device reads and writes device memory.
+    fn check_memory(&self, what: &str, name: &str, memory: Memory) -> Result<()> {
+        if memory == Memory::Device && self.device.is_none() {
+            return Err(Error::Argument(format!("{what} '{name}' is in device memory, but the model runs on the CPU")));
+        }
+        Ok(())
     }
 
     /// Runs the model into buffers of the runtime.
     pub fn run_owned(&self, inputs: &[TensorRef<'_>]) -> Result<Vec<OwnedOutput>> {
         let slots = self.info.outputs.iter().map(|_| None).collect();
-        match self.run_main(inputs, Outputs::Owned(slots))? {
+        match self.run_main(inputs, Outputs::Owned(slots), None)? {
             Outputs::Owned(outputs) => Ok(outputs.into_iter().flatten().collect()),
             Outputs::Caller(_) => Ok(Vec::new()),
         }
     }
 
-    fn run_main<'o>(&self, inputs: &[TensorRef<'_>], outputs: Outputs<'o>) -> Result<Outputs<'o>> {
+    fn run_main<'o>(
+        &self,
+        inputs: &[TensorRef<'_>],
+        outputs: Outputs<'o>,
+        stream: Option<Object>,
+    ) -> Result<Outputs<'o>> {
         check_shapes(&self.info, inputs)?;
         check_buffers(&self.info, inputs)?;
+        for (info, given) in self.info.inputs.iter().zip(inputs) {
+            self.check_memory("input", &info.name, given.memory)?;
+        }
+        if stream.is_some() && self.device.is_none() {
+            return Err(Error::Argument("a stream was given, but the model runs on the CPU".to_string()));
+        }
         let constants = self.current_constants();
         let pool = self.current_pool();
         self.with_context(|context| {
-            let mut run = Run::new(&self.info, inputs, outputs, &constants, context);
+            let host = &constants.host;
+            let mut run = match (&self.device, &constants.device) {
+                (Some(model), Some(constants)) => {
+                    if context.device.is_none() {
+                        context.device = Some(DeviceContext::new(model.device)?);
+                    }
+                    let checks = self.info.device.as_ref().is_some_and(|info| info.checks);
+                    let start = |memory| DeviceRun::new(model, constants, memory, stream, checks);
+                    Run::on_device(&self.info, inputs, outputs, host, context, start)?
+                }
+                _ => Run::new(&self.info, inputs, outputs, host, context),
+            };
             // SAFETY: promised to `create`.
             unsafe { run.execute(self.program.main, &pool) }?;
             run.into_outputs()
@@ -131,7 +212,8 @@ impl Model {
         check_constant(info, to)?;
         let bytes = checked_bytes(info)?;
         let constants = self.current_constants();
-        let from = constants.data(index).ok_or_else(|| Error::Internal(format!("constant {index} has no data")))?;
+        let from =
+            constants.host.data(index).ok_or_else(|| Error::Internal(format!("constant {index} has no data")))?;
         // SAFETY: both hold `bytes` bytes, as checked, and a set that is in use is not written.
         unsafe { std::ptr::copy_nonoverlapping(from, to.data, bytes) };
         Ok(())
@@ -155,10 +237,17 @@ impl Model {
             changed.push((index, buffer));
         }
         let _update = lock(&self.update);
-        let set = Arc::new(self.current_constants().with(&self.info.constants, changed)?);
-        self.fold(&set)?;
+        let set = self.current_constants().host.with(&self.info.constants, changed)?;
+        let set = Arc::new(self.folded(set)?);
         *self.constants.write().unwrap_or_else(PoisonError::into_inner) = set;
         Ok(())
+    }
+
+    /// A set of constants with the derived ones computed, and all of them on the model's device.
+    fn folded(&self, host: ConstantSet) -> Result<Constants> {
+        self.fold(&host)?;
+        let device = self.device.as_ref().map(|model| model.constants(&self.info.constants, &host)).transpose()?;
+        Ok(Constants { host, device })
     }
 
     /// Computes the derived constants of a set that no run uses yet.
@@ -179,7 +268,7 @@ impl Model {
         found.ok_or_else(|| Error::UnknownName { what: "constant", name: name.to_string() })
     }
 
-    fn current_constants(&self) -> Arc<ConstantSet> {
+    fn current_constants(&self) -> Arc<Constants> {
         Arc::clone(&self.constants.read().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -15,7 +15,7 @@ pub const MAIN_SYMBOL: &str = "aitmlir_program_main";
 /// The symbol of the program's [`Entry`] that computes the derived constants.
 pub const FOLD_SYMBOL: &str = "aitmlir_program_fold";
 
-/// What the object file of a model holds under [`PROGRAM_SYMBOL`]: six words, in this order.
+/// What the object file of a model holds under [`PROGRAM_SYMBOL`]: ten words, in this order.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
@@ -29,8 +29,16 @@ pub struct Program {
     pub weights_len: u64,
     /// Computes the outputs.
     pub main: Entry,
-    /// Computes the derived constants.
+    /// Computes the derived constants, on the host.
     pub fold: Entry,
+    /// The kernels as a binary of the device; null where there is none.
+    pub device_binary: *const u8,
+    /// Bytes of the binary.
+    pub device_binary_len: u64,
+    /// The kernels as PTX text, with a NUL behind it; null where there is none.
+    pub device_ptx: *const u8,
+    /// Bytes of the text without the NUL.
+    pub device_ptx_len: u64,
 }
 
 // SAFETY: the table and all it points to are read-only for as long as the library is loaded.
@@ -47,6 +55,16 @@ impl Program {
     /// The embedded weights.
     pub fn embedded_weights(&self) -> &[u8] {
         bytes(self.weights, self.weights_len)
+    }
+
+    /// The kernels as a binary of the device.
+    pub fn device_binary(&self) -> &'static [u8] {
+        bytes(self.device_binary, self.device_binary_len)
+    }
+
+    /// The kernels as PTX text; behind the slice is a NUL.
+    pub fn device_ptx(&self) -> &'static [u8] {
+        bytes(self.device_ptx, self.device_ptx_len)
     }
 
     /// The model's description, checked to be of this runtime's version.

@@ -4,23 +4,25 @@ use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::constants::ConstantSet;
+use crate::device::session::{DeviceContext, DeviceRun};
 use crate::error::{Error, Result, from_panic};
 use crate::info::{FailCode, ModelInfo};
 use crate::memory::{Buffer, size};
 use crate::pool::Pool;
 use crate::program::Entry;
-use crate::tensor::{TensorMut, TensorRef};
+use crate::tensor::{Memory, TensorMut, TensorRef};
 use crate::thread::{ThreadState, with_state};
 
 /// Memory that is kept between the runs of a model: one a concurrent run.
 pub(crate) struct Context {
     arena: Buffer,
     scratch: Buffer,
+    pub(crate) device: Option<DeviceContext>,
 }
 
 impl Context {
     pub(crate) fn new() -> Context {
-        Context { arena: Buffer::empty(), scratch: Buffer::empty() }
+        Context { arena: Buffer::empty(), scratch: Buffer::empty(), device: None }
     }
 }
 
@@ -56,7 +58,11 @@ pub(crate) struct Run<'a, 'o> {
     inputs: &'a [TensorRef<'a>],
     outputs: Outputs<'o>,
     constants: &'a ConstantSet,
-    context: &'a mut Context,
+    /// The memory of the run on the host; a run on a device keeps its own.
+    arena: &'a mut Buffer,
+    scratch: &'a mut Buffer,
+    /// The run's side on the model's device.
+    device: Option<DeviceRun<'a>>,
     /// Memory that lives until the run ends.
     allocations: Vec<Buffer>,
     /// Which outputs the program has asked for.
@@ -71,8 +77,25 @@ impl<'a, 'o> Run<'a, 'o> {
         constants: &'a ConstantSet,
         context: &'a mut Context,
     ) -> Run<'a, 'o> {
-        let written = vec![false; info.outputs.len()];
-        Run { info, inputs, outputs, constants, context, allocations: Vec::new(), written }
+        let (written, allocations) = (vec![false; info.outputs.len()], Vec::new());
+        let Context { arena, scratch, .. } = context;
+        Run { info, inputs, outputs, constants, arena, scratch, device: None, allocations, written }
+    }
+
+    /// The same run on a device, which `start` begins with the context's memory there.
+    pub(crate) fn on_device(
+        info: &'a ModelInfo,
+        inputs: &'a [TensorRef<'a>],
+        outputs: Outputs<'o>,
+        constants: &'a ConstantSet,
+        context: &'a mut Context,
+        start: impl FnOnce(&'a mut DeviceContext) -> Result<DeviceRun<'a>>,
+    ) -> Result<Run<'a, 'o>> {
+        let (written, allocations) = (vec![false; info.outputs.len()], Vec::new());
+        let Context { arena, scratch, device } = context;
+        let device = device.as_mut().ok_or_else(|| Error::Internal("a run lacks its memory on the device".into()))?;
+        let device = Some(start(device)?);
+        Ok(Run { info, inputs, outputs, constants, arena, scratch, device, allocations, written })
     }
 
     /// Runs an entry of the program to its end.
@@ -80,17 +103,35 @@ impl<'a, 'o> Run<'a, 'o> {
     /// # Safety
     /// `entry` is of a program that keeps the contract with the runtime.
     pub(crate) unsafe fn execute(&mut self, entry: Entry, pool: &Pool) -> Result<()> {
-        let scratch = std::mem::replace(&mut self.context.scratch, Buffer::empty());
+        let scratch = std::mem::replace(self.scratch, Buffer::empty());
         let state = ThreadState::with_scratch(pool, scratch);
         let run = std::ptr::from_mut(self).cast::<c_void>();
         // SAFETY: the caller's promise; the program uses `run` only within this call.
         let body = || unsafe { entry(run) };
         let result = catch_unwind(AssertUnwindSafe(|| with_state(&state, body)));
-        self.context.scratch = state.into_scratch();
-        result.map_err(|payload| match payload.downcast::<CheckFailure>() {
-            Ok(check) => self.failure(*check),
-            Err(payload) => from_panic(payload),
-        })
+        *self.scratch = state.into_scratch();
+        match result {
+            Ok(()) => match self.device.take().map(DeviceRun::finish).transpose()?.flatten() {
+                Some(check) => Err(self.failure(check)),
+                None => Ok(()),
+            },
+            Err(payload) => {
+                if let Some(device) = &mut self.device {
+                    device.abandon();
+                }
+                Err(match payload.downcast::<CheckFailure>() {
+                    Ok(check) => self.failure(*check),
+                    Err(payload) => from_panic(payload),
+                })
+            }
+        }
+    }
+
+    /// The run's side on the device.
+    pub(crate) fn device(&mut self) -> Result<&mut DeviceRun<'a>> {
+        self.device
+            .as_mut()
+            .ok_or_else(|| Error::Internal("the program used a device that the run does not have".into()))
     }
 
     /// The outputs, all of which the program must have written.
@@ -106,6 +147,18 @@ impl<'a, 'o> Run<'a, 'o> {
         input.ok_or_else(|| Error::Internal(format!("the program asked for input {index}")))
     }
 
+    /// The data of an input, where the program can read it.
+    pub(crate) fn input_data(&mut self, index: i64) -> Result<*mut u8> {
+        let TensorRef { data, memory, dims, dtype, .. } = *self.input(index)?;
+        let Some(device) = &mut self.device else { return Ok(data) };
+        if memory == Memory::Device {
+            return Ok(data);
+        }
+        let bytes = dtype.and_then(|dtype| dtype.tensor_bytes(dims)).unwrap_or(0);
+        // SAFETY: the input was checked to have its shape's bytes.
+        unsafe { device.input(usize::try_from(index).unwrap_or(0), data, bytes) }
+    }
+
     pub(crate) fn input_dim(&self, index: i64, dim: i64) -> Result<i64> {
         let input = self.input(index)?;
         let value = usize::try_from(dim).ok().and_then(|d| input.dims.get(d));
@@ -113,24 +166,33 @@ impl<'a, 'o> Run<'a, 'o> {
     }
 
     pub(crate) fn constant(&self, index: i64) -> Result<*mut u8> {
-        let data = usize::try_from(index).ok().and_then(|i| self.constants.data(i));
+        let data = match &self.device {
+            Some(device) => device.constant(index),
+            None => usize::try_from(index).ok().and_then(|i| self.constants.data(i)),
+        };
         data.ok_or_else(|| Error::Internal(format!("the program asked for constant {index}")))
     }
 
     pub(crate) fn arena(&mut self, bytes: i64) -> Result<*mut u8> {
         let bytes = size(bytes, "intermediate tensors")?;
-        if self.context.arena.bytes() < bytes {
+        if let Some(device) = &mut self.device {
+            return device.arena(bytes);
+        }
+        if self.arena.bytes() < bytes {
             let larger = Buffer::new(bytes, "intermediate tensors")?;
-            let smaller = std::mem::replace(&mut self.context.arena, larger);
+            let smaller = std::mem::replace(self.arena, larger);
             // A program that asks twice may still use the first answer.
             self.allocations.push(smaller);
         }
-        Ok(self.context.arena.as_ptr())
+        Ok(self.arena.as_ptr())
     }
 
     pub(crate) fn alloc(&mut self, bytes: i64) -> Result<*mut u8> {
-        let buffer =
-            Buffer::new(size(bytes, "a tensor whose size depends on data")?, "a tensor whose size depends on data")?;
+        let bytes = size(bytes, "a tensor whose size depends on data")?;
+        if let Some(device) = &mut self.device {
+            return device.alloc(bytes);
+        }
+        let buffer = Buffer::new(bytes, "a tensor whose size depends on data")?;
         let data = buffer.as_ptr();
         self.allocations.push(buffer);
         Ok(data)
@@ -159,13 +221,20 @@ impl<'a, 'o> Run<'a, 'o> {
         if let Some(written) = self.written.get_mut(i) {
             *written = true;
         }
-        match &mut self.outputs {
-            Outputs::Caller(buffers) => caller_output(&output.name, buffers.get_mut(i).ok_or_else(bad)?, dims, needed),
+        let (data, memory) = match &mut self.outputs {
+            Outputs::Caller(buffers) => {
+                let buffer = buffers.get_mut(i).ok_or_else(bad)?;
+                (caller_output(&output.name, buffer, dims, needed)?, buffer.memory)
+            }
             Outputs::Owned(buffers) => {
                 let slot = buffers.get_mut(i).ok_or_else(bad)?;
                 let made = slot.insert(OwnedOutput { data: Buffer::new(needed, "an output")?, dims: dims.to_vec() });
-                Ok(made.data.as_ptr())
+                (made.data.as_ptr(), Memory::Host)
             }
+        };
+        match &mut self.device {
+            Some(device) if memory == Memory::Host => device.output(i, data, needed),
+            _ => Ok(data),
         }
     }
 

@@ -2,11 +2,23 @@
 
 use crate::info::DType;
 
+/// Which memory a tensor is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Memory {
+    /// The host's.
+    #[default]
+    Host,
+    /// That of the model's device.
+    Device,
+}
+
 /// A contiguous row-major tensor in a caller's memory.
 #[derive(Clone, Copy, Debug)]
 pub struct TensorRef<'a> {
     /// Start of the data; may be null where there is none, or where only the shape matters.
     pub data: *mut u8,
+    /// Which memory that is.
+    pub memory: Memory,
     /// Bytes of the buffer.
     pub bytes: u64,
     /// Shape.
@@ -22,6 +34,8 @@ pub struct TensorRef<'a> {
 pub struct TensorMut<'a> {
     /// Start of the buffer.
     pub data: *mut u8,
+    /// Which memory that is.
+    pub memory: Memory,
     /// Bytes of the buffer.
     pub bytes: u64,
     /// Where the shape is written; as long as the rank.

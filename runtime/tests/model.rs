@@ -14,7 +14,7 @@ use aitmlir_runtime::info::{
 };
 use aitmlir_runtime::model::{Model, Options};
 use aitmlir_runtime::program::Program;
-use aitmlir_runtime::tensor::{TensorMut, TensorRef};
+use aitmlir_runtime::tensor::{Memory, TensorMut, TensorRef};
 
 /// out[n] = a[n] * factor + b[n]; `double` (derived) = 2 * factor. A value of 666 fails a check.
 unsafe extern "C-unwind" fn main_entry(run: *mut c_void) {
@@ -78,6 +78,10 @@ fn program(info: &ModelInfo) -> Program {
         weights_len: BLOB.0.len() as u64,
         main: main_entry,
         fold: fold_entry,
+        device_binary: std::ptr::null(),
+        device_binary_len: 0,
+        device_ptx: std::ptr::null(),
+        device_ptx_len: 0,
     }
 }
 
@@ -106,18 +110,19 @@ fn info() -> ModelInfo {
         weights: Weights::Embedded { bytes: 4 },
         memory: MemoryReport::default(),
         sites: vec![Site { node: "add".into(), op: "Add".into(), what: "value".into() }],
+        device: None,
         metadata: Default::default(),
     }
 }
 
 fn model(threads: usize) -> Model {
     // SAFETY: the program of this file keeps the contract.
-    unsafe { Model::create(&PROGRAM, &Options { weights_path: None, threads }) }.expect("model")
+    unsafe { Model::create(&PROGRAM, &Options { threads, ..Options::default() }) }.expect("model")
 }
 
 fn tensor<'a>(data: &'a [f32], dims: &'a [i64]) -> TensorRef<'a> {
     let (data, bytes) = (data.as_ptr().cast_mut().cast(), size_of_val(data) as u64);
-    TensorRef { data, bytes, dims, dtype: Some(DType::F32), dtype_code: DType::F32.code() }
+    TensorRef { data, memory: Memory::Host, bytes, dims, dtype: Some(DType::F32), dtype_code: DType::F32.code() }
 }
 
 fn run(model: &Model, a: &[f32], b: &[f32]) -> Result<Vec<f32>, Error> {
@@ -136,11 +141,11 @@ fn runs_into_both_kinds_of_memory() {
     assert_eq!(run(&model, &a, &b).expect("run"), [13.0, 16.0, 19.0, 22.0]);
 
     let (mut out, mut dims) = ([0f32; 6], [0i64; 1]);
-    let buffer = TensorMut { data: out.as_mut_ptr().cast(), bytes: 24, dims: &mut dims };
+    let buffer = TensorMut { data: out.as_mut_ptr().cast(), memory: Memory::Host, bytes: 24, dims: &mut dims };
     model.run(&[tensor(&a, &[4]), tensor(&b, &[4])], &mut [buffer]).expect("run");
     assert_eq!((out, dims), ([13.0, 16.0, 19.0, 22.0, 0.0, 0.0], [4]));
 
-    let buffer = TensorMut { data: out.as_mut_ptr().cast(), bytes: 12, dims: &mut dims };
+    let buffer = TensorMut { data: out.as_mut_ptr().cast(), memory: Memory::Host, bytes: 12, dims: &mut dims };
     let error = model.run(&[tensor(&a, &[4]), tensor(&b, &[4])], &mut [buffer]).expect_err("too small");
     assert_eq!(error.to_string(), "output 'out' of shape [4] needs 16 bytes, the buffer has 12");
 }

@@ -79,7 +79,8 @@ impl Library {
             struct_size: size_of::<types::Options>(),
             weights_path: weights.as_ref().map_or(std::ptr::null(), |path| path.as_ptr()),
             threads: 1,
-            reserved: 0,
+            device_index: 0,
+            device: std::ptr::null(),
         };
         let mut handle = std::ptr::null_mut();
         // SAFETY: the options live during the call.
@@ -225,7 +226,8 @@ impl<'a> Tensors<'a> {
             bytes: tensor.bytes().len() as u64,
             dtype: tensor.dtype().code(),
             rank: dims.len() as i32,
-            reserved: [0; 2],
+            memory: 0,
+            reserved: 0,
         });
         self.dims.push(dims);
     }
@@ -246,7 +248,8 @@ fn empty_tensor() -> types::Tensor {
         bytes: 0,
         dtype: 0,
         rank: 0,
-        reserved: [0; 2],
+        memory: 0,
+        reserved: 0,
     }
 }
 

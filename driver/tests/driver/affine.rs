@@ -56,6 +56,7 @@ pub fn info(name: &str) -> ModelInfo {
         weights: Weights::Embedded { bytes: 0 },
         memory: MemoryReport { arena: Some(1024), lower_bound: Some(1024), naive: Some(2048) },
         sites: vec![Site { node: "rows".into(), op: "Gather".into(), what: "index".into() }],
+        device: None,
         metadata: Default::default(),
     }
 }

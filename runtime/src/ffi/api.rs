@@ -3,16 +3,18 @@
 //! Each checks its pointers, and neither unwinds nor prints.
 #![allow(clippy::missing_safety_doc, reason = "include/aitmlir.h says what each pointer must point to")]
 
-use std::ffi::{CStr, OsStr, c_char};
+use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::describe::Description;
+use super::device::DeviceTable;
 use super::last_error::{get, status};
 use super::types::{ConstantInfo, MemoryInfo, Options, RunResult, Tensor, TensorInfo};
+use crate::device::{Device, Object};
 use crate::error::{Error, Result};
 use crate::info::ABI_VERSION;
-use crate::model::Model;
+use crate::model::{DeviceChoice, Model};
 use crate::program::Program;
 use crate::tensor::{TensorMut, TensorRef};
 
@@ -29,10 +31,11 @@ impl Handle {
     /// `program` keeps the contract between program and runtime; `options` is null or points to what C filled in.
     pub unsafe fn create(program: &'static Program, options: *const Options) -> Result<Handle> {
         // SAFETY: the caller's promise.
-        let options = match unsafe { options.as_ref() } {
-            None => crate::model::Options::default(),
-            // SAFETY: the caller's promise.
-            Some(given) => unsafe { read_options(given) }?,
+        let options = if options.is_null() {
+            crate::model::Options::default()
+        } else {
+            // SAFETY: not null, and the caller's promise.
+            unsafe { read_options(options) }?
         };
         // SAFETY: the caller's promise.
         let model = unsafe { Model::create(program, &options) }?;
@@ -42,13 +45,25 @@ impl Handle {
 }
 
 /// # Safety
-/// `weights_path` is null or a C string.
-unsafe fn read_options<'a>(given: &Options) -> Result<crate::model::Options<'a>> {
-    let expected = size_of::<Options>();
-    if given.struct_size != expected {
-        let text = format!("struct_size of aitmlir_options must be {expected}, found {}", given.struct_size);
-        return Err(Error::Argument(text));
+/// `options` points to `struct_size` bytes, which start with that number; `weights_path` is null or a C string.
+unsafe fn read_options<'a>(options: *const Options) -> Result<crate::model::Options<'a>> {
+    // A program that was written before there were devices knows the fields before `device` only.
+    let (expected, shorter) = (size_of::<Options>(), std::mem::offset_of!(Options, device));
+    // SAFETY: the caller's promise.
+    let size = unsafe { options.cast::<usize>().read() };
+    if size != expected && size != shorter {
+        return Err(Error::Argument(format!("struct_size of aitmlir_options must be {expected}, found {size}")));
     }
+    let none = Options {
+        struct_size: 0,
+        weights_path: std::ptr::null(),
+        threads: 0,
+        device_index: 0,
+        device: std::ptr::null(),
+    };
+    let mut given = none;
+    // SAFETY: both have `size` bytes, as checked.
+    unsafe { std::ptr::copy_nonoverlapping(options.cast::<u8>(), (&raw mut given).cast::<u8>(), size) };
     let threads = usize::try_from(given.threads)
         .map_err(|_| Error::Argument(format!("threads must be at least 0, found {}", given.threads)))?;
     let weights_path = if given.weights_path.is_null() {
@@ -58,7 +73,13 @@ unsafe fn read_options<'a>(given: &Options) -> Result<crate::model::Options<'a>>
         let path = unsafe { CStr::from_ptr(given.weights_path) };
         Some(Path::new(OsStr::from_bytes(path.to_bytes())))
     };
-    Ok(crate::model::Options { weights_path, threads })
+    let device = if given.device.is_null() {
+        DeviceChoice::Cuda(given.device_index)
+    } else {
+        // SAFETY: the caller's promise.
+        DeviceChoice::Given(unsafe { Device::from_table(given.device) }?)
+    };
+    Ok(crate::model::Options { weights_path, threads, device })
 }
 
 /// # Safety
@@ -255,19 +276,51 @@ pub unsafe extern "C" fn aitmlir_run(
     outputs: *mut Tensor,
     output_count: i32,
 ) -> i32 {
-    status(|| {
-        // SAFETY: as the header says.
-        let (handle, inputs) = unsafe { (handle(model)?, tensors(inputs, input_count, "input")?) };
-        // SAFETY: as the header says.
-        let given = unsafe { array(outputs, output_count, "output") }?;
-        let infos = &handle.model.info().outputs;
-        crate::checks::check_count("output", infos.len(), given.len())?;
-        let buffers = infos.iter().zip(given);
-        // SAFETY: as the header says.
-        let buffers = buffers.map(|(info, tensor)| unsafe { tensor.as_mut(&info.name, info.dtype) });
-        let mut buffers = buffers.collect::<Result<Vec<TensorMut<'_>>>>()?;
-        handle.model.run(&inputs, &mut buffers)
-    })
+    // SAFETY: as the header says.
+    status(|| unsafe { run(model, (inputs, input_count), (outputs, output_count), None) })
+}
+
+/// The implementation of `aitmlir_run_on`.
+#[cfg_attr(feature = "c-abi", unsafe(no_mangle))]
+pub unsafe extern "C" fn aitmlir_run_on(
+    model: *mut Handle,
+    inputs: *const Tensor,
+    input_count: i32,
+    outputs: *mut Tensor,
+    output_count: i32,
+    stream: *mut c_void,
+) -> i32 {
+    // SAFETY: as the header says.
+    status(|| unsafe { run(model, (inputs, input_count), (outputs, output_count), Some(Object(stream))) })
+}
+
+/// # Safety
+/// As `include/aitmlir.h` says of `aitmlir_run_on`.
+unsafe fn run(
+    model: *mut Handle,
+    (inputs, input_count): (*const Tensor, i32),
+    (outputs, output_count): (*mut Tensor, i32),
+    stream: Option<Object>,
+) -> Result<()> {
+    // SAFETY: as the header says.
+    let (handle, inputs) = unsafe { (handle(model)?, tensors(inputs, input_count, "input")?) };
+    // SAFETY: as the header says.
+    let given = unsafe { array(outputs, output_count, "output") }?;
+    let infos = &handle.model.info().outputs;
+    crate::checks::check_count("output", infos.len(), given.len())?;
+    let buffers = infos.iter().zip(given);
+    // SAFETY: as the header says.
+    let buffers = buffers.map(|(info, tensor)| unsafe { tensor.as_mut(&info.name, info.dtype) });
+    let mut buffers = buffers.collect::<Result<Vec<TensorMut<'_>>>>()?;
+    handle.model.run_on(&inputs, &mut buffers, stream)
+}
+
+/// The implementation of `aitmlir_model_device`.
+#[cfg_attr(feature = "c-abi", unsafe(no_mangle))]
+pub unsafe extern "C" fn aitmlir_model_device(model: *const Handle) -> *const DeviceTable {
+    // SAFETY: as the header says.
+    let device = unsafe { model.as_ref() }.and_then(|handle| handle.model.device());
+    device.map_or(std::ptr::null(), |device| std::ptr::from_ref(device.table()))
 }
 
 /// The implementation of `aitmlir_run_owned`.
@@ -308,7 +361,8 @@ pub unsafe extern "C" fn aitmlir_result_output(result: *const RunResult, index: 
             bytes: made.data.bytes() as u64,
             dtype: dtype.code(),
             rank: made.dims.len() as i32,
-            reserved: [0; 2],
+            memory: 0,
+            reserved: 0,
         };
         // SAFETY: as the header says.
         unsafe { write(output, "output", tensor) }

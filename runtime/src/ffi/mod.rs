@@ -2,6 +2,7 @@
 //! [`program`] is what compiled programs call. The names are exported under the feature `c-abi` only.
 
 pub mod api;
+pub mod device;
 #[cfg(feature = "c-abi")]
 pub mod exports;
 pub mod program;

@@ -26,7 +26,7 @@ unsafe fn run_of<'a>(run: *mut c_void) -> &'a mut Run<'a, 'a> {
 #[cfg_attr(feature = "c-abi", unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn aitmlir_rt_input(run: *mut c_void, index: i64) -> *mut c_void {
     // SAFETY: the caller's promise.
-    or_unwind(unsafe { run_of(run) }.input(index)).data.cast()
+    or_unwind(unsafe { run_of(run) }.input_data(index)).cast()
 }
 
 /// Dim `dim` of input `index`.
@@ -82,6 +82,77 @@ pub unsafe extern "C-unwind" fn aitmlir_rt_arena(run: *mut c_void, bytes: i64) -
 pub unsafe extern "C-unwind" fn aitmlir_rt_alloc(run: *mut c_void, bytes: i64) -> *mut c_void {
     // SAFETY: the caller's promise.
     or_unwind(unsafe { run_of(run) }.alloc(bytes)).cast()
+}
+
+/// The device's copy of data of the program, which is made once.
+///
+/// # Safety
+/// `run` is what the program's entry was given; `data` points to `bytes` bytes that live as long as the library.
+#[cfg_attr(feature = "c-abi", unsafe(no_mangle))]
+pub unsafe extern "C-unwind" fn aitmlir_rt_global(run: *mut c_void, data: *const c_void, bytes: i64) -> *mut c_void {
+    let bytes = or_unwind(crate::memory::size(bytes, "a constant"));
+    // SAFETY: the caller's promise.
+    or_unwind(unsafe { run_of(run).device().and_then(|device| device.model.global(data.cast(), bytes)) }).cast()
+}
+
+/// The scalar of `bytes` bytes at `from` in device memory, as the low bytes of a word.
+///
+/// # Safety
+/// `run` is what the program's entry was given; `from` is memory of its device.
+#[cfg_attr(feature = "c-abi", unsafe(no_mangle))]
+pub unsafe extern "C-unwind" fn aitmlir_rt_read(run: *mut c_void, from: *const c_void, bytes: i64) -> i64 {
+    // SAFETY: the caller's promise.
+    or_unwind(unsafe { run_of(run).device().and_then(|device| device.read(from.cast(), bytes as usize)) }) as i64
+}
+
+/// Writes a scalar of `bytes` bytes to device memory.
+///
+/// # Safety
+/// `run` is what the program's entry was given; `to` is memory of its device.
+#[cfg_attr(feature = "c-abi", unsafe(no_mangle))]
+pub unsafe extern "C-unwind" fn aitmlir_rt_write(run: *mut c_void, to: *mut c_void, word: i64, bytes: i64) {
+    // SAFETY: the caller's promise.
+    or_unwind(unsafe { run_of(run).device().and_then(|device| device.write(to.cast(), word as u64, bytes as usize)) });
+}
+
+/// Where kernels of this run say that a check failed, in device memory: a flag, then code, site, a and b.
+///
+/// # Safety
+/// `run` is what the program's entry was given.
+#[cfg_attr(feature = "c-abi", unsafe(no_mangle))]
+pub unsafe extern "C-unwind" fn aitmlir_rt_failure_record(run: *mut c_void) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    or_unwind(unsafe { run_of(run).device() }.map(|device| device.failure_record())).cast()
+}
+
+/// Launches kernel `index` of the model on buffers in device memory.
+///
+/// # Safety
+/// `run` is what the program's entry was given; `operands` and `dims` point to as many addresses and numbers, and they are what
+/// the launch of the kernel names.
+#[cfg_attr(feature = "c-abi", unsafe(no_mangle))]
+pub unsafe extern "C-unwind" fn aitmlir_rt_launch(
+    run: *mut c_void,
+    index: i64,
+    operands: *const u64,
+    operand_count: i64,
+    dims: *const i64,
+    dim_count: i64,
+) {
+    // SAFETY: the caller's promise.
+    let (operands, dims) = unsafe { (numbers(operands, operand_count), numbers(dims, dim_count)) };
+    // SAFETY: the caller's promise.
+    or_unwind(unsafe { run_of(run).device().and_then(|device| device.launch(index, operands, dims)) });
+}
+
+/// # Safety
+/// `data` points to `count` numbers.
+unsafe fn numbers<'a, T>(data: *const T, count: i64) -> &'a [T] {
+    match usize::try_from(count) {
+        // SAFETY: the caller's promise.
+        Ok(count) if count > 0 => unsafe { std::slice::from_raw_parts(data, count) },
+        _ => &[],
+    }
 }
 
 /// Scratch memory of this thread; valid until its next call on the thread.

@@ -1,8 +1,9 @@
 //! The table of all functions, `aitmlir_api`: how tools written in Rust call a library.
 
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 
 use super::api::Handle;
+use super::device::DeviceTable;
 use super::types::{ConstantInfo, MemoryInfo, Options, RunResult, Tensor, TensorInfo};
 #[cfg(feature = "c-abi")]
 use super::{api, exports};
@@ -52,4 +53,6 @@ table! {
     result_destroy = api::aitmlir_result_destroy, (*mut RunResult);
     constant_get = api::aitmlir_constant_get, (*const Handle, *const c_char, *const Tensor) -> i32;
     constants_set = api::aitmlir_constants_set, (*mut Handle, i32, *const *const c_char, *const Tensor) -> i32;
+    run_on = api::aitmlir_run_on, (*mut Handle, *const Tensor, i32, *mut Tensor, i32, *mut c_void) -> i32;
+    model_device = api::aitmlir_model_device, (*const Handle) -> *const DeviceTable;
 }

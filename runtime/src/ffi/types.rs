@@ -2,10 +2,11 @@
 
 use std::ffi::c_char;
 
+use super::device::DeviceTable;
 use crate::error::{Error, Result};
 use crate::info::DType;
 use crate::run::OwnedOutput;
-use crate::tensor::{TensorMut, TensorRef};
+use crate::tensor::{Memory, TensorMut, TensorRef};
 
 /// `aitmlir_options`.
 #[repr(C)]
@@ -15,7 +16,8 @@ pub struct Options {
     pub struct_size: usize,
     pub weights_path: *const c_char,
     pub threads: i32,
-    pub reserved: i32,
+    pub device_index: i32,
+    pub device: *const DeviceTable,
 }
 
 /// `aitmlir_tensor`.
@@ -28,7 +30,8 @@ pub struct Tensor {
     pub bytes: u64,
     pub dtype: i32,
     pub rank: i32,
-    pub reserved: [u64; 2],
+    pub memory: u64,
+    pub reserved: u64,
 }
 
 /// `aitmlir_dim`.
@@ -95,7 +98,8 @@ impl Tensor {
             rank => unsafe { std::slice::from_raw_parts(self.dims, rank) },
         };
         let dtype = DType::from_code(self.dtype);
-        Ok(TensorRef { data: self.data, bytes: self.bytes, dims, dtype, dtype_code: self.dtype })
+        let memory = self.memory(what)?;
+        Ok(TensorRef { data: self.data, memory, bytes: self.bytes, dims, dtype, dtype_code: self.dtype })
     }
 
     /// The tensor as an output, which must have this type.
@@ -113,7 +117,15 @@ impl Tensor {
             // SAFETY: the caller's promise, and it is not null.
             rank => unsafe { std::slice::from_raw_parts_mut(self.dims, rank) },
         };
-        Ok(TensorMut { data: self.data, bytes: self.bytes, dims })
+        Ok(TensorMut { data: self.data, memory: self.memory("output")?, bytes: self.bytes, dims })
+    }
+
+    fn memory(&self, what: &'static str) -> Result<Memory> {
+        match self.memory {
+            0 => Ok(Memory::Host),
+            1 => Ok(Memory::Device),
+            other => Err(Error::Argument(format!("the memory of an {what} tensor is {other}, which is none"))),
+        }
     }
 
     fn rank_checked(&self, what: &'static str) -> Result<usize> {
