@@ -2,11 +2,13 @@
 //!
 //! * [`cpu`]: kernels for the host CPU, from one `ait` op each to loops and vectors
 //! * [`cuda`]: kernels for NVIDIA GPUs, and the road to PTX and cubin
+//! * [`target`]: what a model can be compiled for
 //! * [`host`]: the host program, from planned `ait` to calls of the runtime, and the object file
 
 pub mod cpu;
 pub mod cuda;
 pub mod host;
+pub mod target;
 
 use aitmlir_dialects::pass::{PassDecl, register};
 

@@ -4,6 +4,7 @@ use aitmlir_driver::{
     compile::{self, Options, phases::Emit},
     package::WeightsPlace,
 };
+use aitmlir_lowering::target::Target;
 use aitmlir_onnx::overrides::{DimOverride, ShapeOverride};
 use clap::{Parser, ValueEnum};
 use std::{path::PathBuf, process::ExitCode};
@@ -26,9 +27,15 @@ struct Cli {
     /// The file to write
     #[arg(short, long)]
     output: Option<PathBuf>,
-    /// What to compile for
+    /// What to compile for: cpu, cuda:sm_80, cuda:sm_90a
     #[arg(long, default_value = "cpu")]
     target: String,
+    /// For a GPU: embed PTX beside the cubin, for newer GPUs and for the simulator
+    #[arg(long)]
+    embed_ptx: bool,
+    /// For a GPU: the ptxas to use [default: the first on PATH and under CUDA_HOME, CUDA_PATH, CUDA_ROOT]
+    #[arg(long, value_name = "FILE")]
+    ptxas: Option<PathBuf>,
     /// The model's name in the header and its C symbols [default: that of the model's file]
     #[arg(long)]
     name: Option<String>,
@@ -57,10 +64,13 @@ struct Cli {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    if cli.target != "cpu" {
-        eprintln!("error: unknown target '{}': this build knows 'cpu'", cli.target);
-        return ExitCode::FAILURE;
-    }
+    let target = match Target::parse(&cli.target) {
+        Ok(target) => target,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
     let suffix = if cli.emit == Emit::So {
         "so"
     } else if cli.emit == Emit::Obj {
@@ -73,6 +83,9 @@ fn main() -> ExitCode {
         output: cli.output.unwrap_or(default),
         input: cli.model,
         emit: cli.emit,
+        target,
+        embed_ptx: cli.embed_ptx,
+        ptxas: cli.ptxas,
         weights: match cli.weights {
             Weights::Embed => WeightsPlace::Embed,
             Weights::File => WeightsPlace::File,

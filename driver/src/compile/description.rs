@@ -9,7 +9,7 @@ use aitmlir_dialects::{
     builder::{Builder, block_arguments, block_of, defining_op, operations_of},
     types::{Op, TypeExt, Val},
 };
-use aitmlir_lowering::cpu::target::CpuTarget;
+use aitmlir_lowering::target::Target;
 use aitmlir_runtime::info::{
     ABI_VERSION, ConstantInfo, DType, Dim, DimExpr, DynamicDim, MemoryReport, ModelInfo, TensorInfo, Weights,
 };
@@ -96,13 +96,7 @@ impl Outline {
     }
 
     /// The description of the library.
-    pub fn model_info(
-        &self,
-        module: Op<'_>,
-        source: &Source<'_>,
-        target: &CpuTarget,
-        _: &Options,
-    ) -> Result<ModelInfo> {
+    pub fn model_info(&self, module: Op<'_>, source: &Source<'_>, target: &Target, _: &Options) -> Result<ModelInfo> {
         let names = OpView(module).strings("ait.constants");
         let derived = derived_types(module);
         let constants = names
@@ -131,8 +125,8 @@ impl Outline {
         Ok(ModelInfo {
             abi: ABI_VERSION,
             compiler: format!("aitmlir {}", env!("CARGO_PKG_VERSION")),
-            target: format!("cpu:{}", target.cpu),
-            cpu_features: target.enabled_features(),
+            target: target.name(),
+            cpu_features: target.host().enabled_features(),
             name: source.name.clone(),
             inputs,
             outputs,
@@ -140,6 +134,7 @@ impl Outline {
             weights: Weights::Embedded { bytes: 0 },
             memory: self.memory.clone(),
             sites: Vec::new(),
+            device: None,
             metadata: source.metadata.clone(),
         })
     }

@@ -1,13 +1,15 @@
 //! The road of one model from its file to a library.
 //!
-//! [`phases`] is the pipeline, [`description`] what the library says about itself, [`diagnostics`] how errors reach the user.
+//! [`phases`] is the pipeline, [`device`] what becomes of kernels for a GPU, [`description`] what the library says about itself, [`diagnostics`] how errors reach the user.
 
 pub mod description;
+pub mod device;
 pub mod diagnostics;
 pub mod phases;
 pub mod source;
 
 use crate::package::{self, Artifacts, WeightsPlace};
+use aitmlir_lowering::target::Target;
 use aitmlir_onnx::overrides::{DimOverride, ShapeOverride};
 use anyhow::{Context as _, Result};
 use phases::{Emit, Observer};
@@ -22,6 +24,12 @@ pub struct Options {
     pub output: PathBuf,
     /// Where to stop.
     pub emit: Emit,
+    /// What to compile for: `cpu`, `cuda:sm_90a`.
+    pub target: Target,
+    /// For a GPU: embed PTX beside the cubin, for other GPUs and for the simulator.
+    pub embed_ptx: bool,
+    /// The ptxas to use; found in the usual places where none is given.
+    pub ptxas: Option<PathBuf>,
     /// Where the weights go.
     pub weights: WeightsPlace,
     /// The name of the model, for the header and the C symbols; by default that of the input file.
@@ -59,16 +67,18 @@ pub fn compile(options: &Options) -> Result<Output> {
 
 fn run(context: &melior::Context, options: &Options, observer: &mut Observer<'_>) -> Result<Output> {
     let source = observer.phase("import", || source::load(context, options))?;
-    let mut compilation = phases::Compilation::new(context, source);
+    let mut compilation = phases::Compilation::new(context, source, options);
     compilation.to(options.emit, observer)?;
     match options.emit {
         Emit::So => {
             let object = observer.phase("codegen", || compilation.object())?;
+            let code = observer.phase("kernels", || compilation.device_code(options))?;
             let info = compilation.description(options)?;
             let constants = compilation.constant_data(&info)?;
             let artifacts = observer.phase("link", || {
                 package::package(package::Package {
                     program: &object,
+                    device: &code,
                     info,
                     constants: &constants,
                     weights: options.weights,

@@ -1,14 +1,12 @@
 //! The pipeline: import, fuse, plan, lower, generate code. Each phase can be stopped at, timed and dumped.
 
-use super::{Options, description, source::Source};
+use super::{Options, description, device::Kernels, source::Source};
+use crate::package::DeviceCode;
 use aitmlir_dialects::{
     pass::{PassDecl, run_pass},
     types::Op,
 };
-use aitmlir_lowering::{
-    cpu::{self, target::CpuTarget},
-    host,
-};
+use aitmlir_lowering::{cpu, host, target::Target};
 use aitmlir_passes::{
     canonicalize::CANONICALIZE, fuse::FUSE, outline::OUTLINE_KERNELS, plan::PLAN_MEMORY,
     split_constants::SPLIT_CONSTANTS,
@@ -95,14 +93,16 @@ impl<'o> Observer<'o> {
 pub struct Compilation<'c> {
     context: &'c Context,
     source: Source<'c>,
-    target: CpuTarget,
+    target: Target,
+    /// The kernels for a GPU, once lowered and taken out of the module.
+    kernels: Option<Kernels<'c>>,
     outline: Option<description::Outline>,
 }
 
 impl<'c> Compilation<'c> {
-    /// A model as imported, for this machine's CPU.
-    pub fn new(context: &'c Context, source: Source<'c>) -> Self {
-        Self { context, source, target: CpuTarget::host(), outline: None }
+    /// A model as imported.
+    pub fn new(context: &'c Context, source: Source<'c>, options: &Options) -> Self {
+        Self { context, source, target: options.target.clone(), kernels: None, outline: None }
     }
 
     fn op(&self) -> Op<'c> {
@@ -168,17 +168,28 @@ impl<'c> Compilation<'c> {
 
     fn lower(&mut self) -> Result<()> {
         description::ensure_fold(self.context, self.op());
-        self.ours(&[&host::program::LOWER_HOST, &cpu::math::APPROXIMATE])
+        let chip: Vec<_> = self.target.chip().iter().map(|chip| ("chip", chip.name)).collect();
+        run_pass(&host::program::LOWER_HOST, self.op(), &chip)?;
+        self.ours(&[&cpu::math::APPROXIMATE])
     }
 
     fn convert(&mut self) -> Result<()> {
+        self.kernels = Kernels::take(self.op());
         host::codegen::to_llvm_dialect(self.context, &mut self.source.module)?;
         Ok(())
     }
 
     /// The object file, after all phases.
     pub fn object(&self) -> Result<Vec<u8>> {
-        Ok(host::codegen::object(&self.source.module, &self.target)?)
+        Ok(host::codegen::object(&self.source.module, self.target.host())?)
+    }
+
+    /// The kernels' code, after all phases; none of a model for the CPU.
+    pub fn device_code(&mut self, options: &Options) -> Result<DeviceCode> {
+        match (&mut self.kernels, self.target.chip()) {
+            (Some(kernels), Some(chip)) => kernels.compile(self.context, chip, options),
+            _ => Ok(DeviceCode::default()),
+        }
     }
 
     /// The module as text.
@@ -189,7 +200,11 @@ impl<'c> Compilation<'c> {
     /// What the library says about itself.
     pub fn description(&self, options: &Options) -> Result<ModelInfo> {
         let outline = self.outline.as_ref().context("the model has not been planned")?;
-        outline.model_info(self.op(), &self.source, &self.target, options)
+        let mut info = outline.model_info(self.op(), &self.source, &self.target, options)?;
+        if let (Some(kernels), Some(chip)) = (&self.kernels, self.target.chip()) {
+            info.device = Some(kernels.describe(chip)?);
+        }
+        Ok(info)
     }
 
     /// The bytes of each constant of the description.

@@ -21,11 +21,22 @@ pub enum WeightsPlace {
     File,
 }
 
+/// The code of a model's kernels for a device.
+#[derive(Clone, Debug, Default)]
+pub struct DeviceCode {
+    /// The cubin; empty where there is none.
+    pub binary: Vec<u8>,
+    /// PTX text; empty where there is none.
+    pub ptx: String,
+}
+
 /// What becomes a library.
 #[derive(Debug)]
 pub struct Package<'a> {
     /// The compiled program: an ELF object, position-independent, that defines `aitmlir_program_main` and `_fold`.
     pub program: &'a [u8],
+    /// The code of kernels for a device; empty of a model for the CPU.
+    pub device: &'a DeviceCode,
     /// The model's description; [`package`] fills in the weights and the constants' offsets.
     pub info: ModelInfo,
     /// The data of each constant of `info`, empty for derived ones.
@@ -51,7 +62,7 @@ pub struct Artifacts {
 ///
 /// The C names come from `info.name`, not from the file names, so that the same model gives the same bytes anywhere.
 pub fn package(package: Package<'_>) -> Result<Artifacts> {
-    let Package { program, mut info, constants, weights: place, output } = package;
+    let Package { program, device, mut info, constants, weights: place, output } = package;
     let name = header::c_prefix(&info.name);
     let stage = Stage::new(output)?;
     let architecture = object::check_program(program)?;
@@ -71,7 +82,8 @@ pub fn package(package: Package<'_>) -> Result<Artifacts> {
     };
     let embedded = if weights_file.is_some() { &[] } else { blob.as_slice() };
     let data_object = stage.file("data.o");
-    object::write_data_object(&data_object, architecture, &info, embedded)?;
+    let data = object::Data { info: &info, weights: embedded, device };
+    object::write_data_object(&data_object, architecture, &data)?;
     let program_object = stage.write("program.o", program)?;
     let runtime = stage.write("runtime.a", link::RUNTIME)?;
     stage.write("h", header::header(&info).as_bytes())?;

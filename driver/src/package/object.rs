@@ -11,6 +11,7 @@ use object::{
     SectionKind, SymbolFlags, SymbolKind, SymbolScope, elf,
 };
 
+use super::DeviceCode;
 use super::error::{Error, Result};
 
 /// Weights beyond this size go to a large-data section: code reaches only 2 GiB, and the rest of the library needs room.
@@ -20,7 +21,7 @@ const LARGE_DATA: usize = 512 << 20;
 const SHF_X86_64_LARGE: u64 = 0x1000_0000;
 
 /// Words of the table: see `aitmlir_runtime::program::Program`.
-const TABLE_WORDS: u64 = 6;
+const TABLE_WORDS: u64 = 10;
 
 /// Checks that the compiled program defines its two entries; returns its architecture.
 pub fn check_program(program: &[u8]) -> Result<Architecture> {
@@ -34,13 +35,29 @@ pub fn check_program(program: &[u8]) -> Result<Architecture> {
     Ok(file.architecture())
 }
 
-/// Writes the data object to `path`. `weights` is empty where a file holds them.
-pub fn write_data_object(path: &Path, architecture: Architecture, info: &ModelInfo, weights: &[u8]) -> Result<()> {
-    let json = info.to_json().map_err(|cause| Error::Internal(format!("the description of the model: {cause}")))?;
+/// What the data object holds.
+pub struct Data<'a> {
+    /// The description.
+    pub info: &'a ModelInfo,
+    /// The weights; empty where a file holds them.
+    pub weights: &'a [u8],
+    /// The code of kernels for a device.
+    pub device: &'a DeviceCode,
+}
+
+/// Writes the data object to `path`.
+pub fn write_data_object(path: &Path, architecture: Architecture, data: &Data<'_>) -> Result<()> {
+    let json =
+        data.info.to_json().map_err(|cause| Error::Internal(format!("the description of the model: {cause}")))?;
     let mut text = json.into_bytes();
     let info_len = text.len() as u64;
     text.push(0);
-    let object = build(architecture, &text, info_len, weights).map_err(|cause| Error::Internal(cause.to_string()))?;
+    // The driver reads PTX up to its NUL.
+    let mut ptx = data.device.ptx.clone().into_bytes();
+    ptx.push(0);
+    let (text, ptx) = ((text.as_slice(), info_len), ptx.as_slice());
+    let object = build(architecture, text, data.weights, (&data.device.binary, ptx))
+        .map_err(|cause| Error::Internal(cause.to_string()))?;
     let file = std::fs::File::create(path).map_err(Error::file("write", path))?;
     object.write_stream(file).map_err(|cause| match cause.downcast::<std::io::Error>() {
         Ok(cause) => Error::file("write", path)(*cause),
@@ -50,9 +67,9 @@ pub fn write_data_object(path: &Path, architecture: Architecture, info: &ModelIn
 
 fn build<'a>(
     architecture: Architecture,
-    info: &'a [u8],
-    info_len: u64,
+    (info, info_len): (&'a [u8], u64),
     weights: &'a [u8],
+    (binary, ptx): (&'a [u8], &'a [u8]),
 ) -> object::write::Result<Object<'a>> {
     let mut object = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
     let large = architecture == Architecture::X86_64 && weights.len() > LARGE_DATA;
@@ -68,11 +85,21 @@ fn build<'a>(
         SectionKind::ReadOnlyDataWithRel,
     );
     let mut words = Vec::new();
-    for word in [0, info_len, 0, weights.len() as u64, 0, 0] {
+    let lengths = (binary.len() as u64, ptx.len() as u64 - 1);
+    for word in [0, info_len, 0, weights.len() as u64, 0, 0, 0, lengths.0, 0, lengths.1] {
         words.extend_from_slice(&u64::to_le_bytes(word));
     }
     object.append_section_data(table, &words, 8);
-    for (word, symbol) in [(0, info_symbol), (2, weights_symbol), (4, main), (5, fold)] {
+    let mut words = vec![(0, info_symbol), (2, weights_symbol), (4, main), (5, fold)];
+    // Where there is none its word stays null.
+    for (word, name, data, length) in
+        [(6, "aitmlir_program_binary", binary, lengths.0), (8, "aitmlir_program_ptx", ptx, lengths.1)]
+    {
+        if length > 0 {
+            words.push((word, data_section(&mut object, ".rodata", name, data, 64, false)));
+        }
+    }
+    for (word, symbol) in words {
         let flags = RelocationFlags::Generic {
             kind: RelocationKind::Absolute,
             encoding: RelocationEncoding::Generic,

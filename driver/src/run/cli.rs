@@ -11,13 +11,16 @@ use serde_json::json;
 
 use super::compare::{Comparison, Tolerance, compare};
 use super::inputs::{NamedDim, NamedFile, NamedRange, NamedShape, Request, make, read_files};
-use super::library::{Library, Model};
+use super::library::{Device, Library, Model};
+use super::sim::{self, Simulator};
 use super::tensor::Tensor;
 use super::{bench, inspect, npy};
 
-/// Exit codes: 0 done, 1 something is wrong with a file or a tensor, 2 with the command line, 3 an output is not as expected.
+/// Exit codes: 0 done, 1 something is wrong with a file or a tensor, 2 with the command line, 3 an output is not as expected, 4 the
+/// simulator found a fault of a kernel.
 const FAILED: u8 = 1;
 const MISMATCH: u8 = 3;
+const FOUND: u8 = 4;
 
 /// Runs, verifies, measures and inspects compiled models.
 #[derive(Debug, Parser)]
@@ -47,6 +50,18 @@ struct ModelArgs {
     /// The weights file, if it is not beside the library
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
+    /// Where a model runs that was compiled for CUDA: cuda, cuda:N (GPU N of the driver), sim (the PTX simulator)
+    #[arg(long, value_name = "DEVICE", default_value = "cuda")]
+    device: DeviceName,
+    /// Checks of the simulator: all, none, or a list of align, uninit, races, wgmma, barriers, limits
+    #[arg(long, value_name = "LIST", default_value = "all", value_parser = ptx_sim::Checks::parse)]
+    check: ptx_sim::Checks,
+    /// Print what the simulator counted: bank conflicts, sectors, the instruction mix
+    #[arg(long)]
+    counters: bool,
+    /// Write an SVG heat map of each simulated kernel into a folder
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
     /// Threads of a run; 0 for all cores
     #[arg(long, default_value_t = 1, value_name = "N")]
     threads: i32,
@@ -71,6 +86,31 @@ struct ModelArgs {
     /// Replace a constant before the run
     #[arg(long = "constant", value_name = "NAME=@FILE.npy")]
     constants: Vec<NamedFile>,
+}
+
+/// What `--device` names.
+#[derive(Clone, Copy, Debug)]
+enum DeviceName {
+    Cuda(i32),
+    Simulator,
+}
+
+impl std::str::FromStr for DeviceName {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text.strip_prefix("cuda").map(|rest| (rest, rest.strip_prefix(':'))) {
+            Some(("", _)) => return Ok(DeviceName::Cuda(0)),
+            Some((_, Some(number))) => {
+                if let Some(ordinal) = number.parse().ok().filter(|n| *n >= 0) {
+                    return Ok(DeviceName::Cuda(ordinal));
+                }
+            }
+            _ if text == "sim" => return Ok(DeviceName::Simulator),
+            _ => {}
+        }
+        Err("expected cuda, cuda:N or sim".to_owned())
+    }
 }
 
 #[derive(Debug, Args)]
@@ -152,7 +192,8 @@ pub fn main() -> ExitCode {
 
 fn run(args: &RunArgs) -> Result<u8> {
     let library = Library::open(&args.model.model)?;
-    let (model, inputs) = prepare(&library, &args.model)?;
+    let simulator = simulator(&args.model);
+    let (model, inputs) = prepare(&library, &args.model, simulator.as_ref())?;
     let outputs = model.run(&inputs)?;
     let infos = &library.info().outputs;
     let mut text = String::new();
@@ -168,7 +209,7 @@ fn run(args: &RunArgs) -> Result<u8> {
         }));
     }
     print(&if args.json { format!("{:#}\n", json!({ "outputs": entries })) } else { text })?;
-    Ok(0)
+    simulated(simulator.as_ref(), 0)
 }
 
 fn verify(args: &VerifyArgs) -> Result<u8> {
@@ -177,7 +218,8 @@ fn verify(args: &VerifyArgs) -> Result<u8> {
     }
     let library = Library::open(&args.model.model)?;
     let expected = read_expected(&library, &args.expect)?;
-    let (model, inputs) = prepare(&library, &args.model)?;
+    let simulator = simulator(&args.model);
+    let (model, inputs) = prepare(&library, &args.model, simulator.as_ref())?;
     let outputs = model.run(&inputs)?;
     let tolerance = Tolerance { rtol: args.rtol, atol: args.atol };
     let mut results = Vec::new();
@@ -200,13 +242,14 @@ fn verify(args: &VerifyArgs) -> Result<u8> {
         }
         print(&text)?;
     }
-    Ok(if pass { 0 } else { MISMATCH })
+    simulated(simulator.as_ref(), if pass { 0 } else { MISMATCH })
 }
 
 fn measure(args: &BenchArgs) -> Result<u8> {
     let time = Duration::try_from_secs_f64(args.time).context("--time")?;
     let library = Library::open(&args.model.model)?;
-    let (model, inputs) = prepare(&library, &args.model)?;
+    let simulator = simulator(&args.model);
+    let (model, inputs) = prepare(&library, &args.model, simulator.as_ref())?;
     let plan = bench::Plan { warmup: args.warmup, runs: args.runs, time };
     let report = bench::bench(&library, &model, &inputs, plan, args.model.threads)?;
     if args.json {
@@ -229,8 +272,27 @@ fn show(args: &InspectArgs) -> Result<u8> {
     Ok(0)
 }
 
+/// The simulator, where `--device` names it.
+fn simulator(args: &ModelArgs) -> Option<Simulator> {
+    let options = sim::Options { checks: args.check, counters: args.counters, svg: args.svg.clone() };
+    matches!(args.device, DeviceName::Simulator).then(|| Simulator::new(options))
+}
+
+/// What the simulator found, on standard error, and its counters; the exit code of a run that is otherwise `code`.
+fn simulated(simulator: Option<&Simulator>, code: u8) -> Result<u8> {
+    let Some(simulator) = simulator else { return Ok(code) };
+    let (findings, text) = simulator.report();
+    eprint!("{text}");
+    simulator.write_svg().context("--svg")?;
+    Ok(if findings > 0 { FOUND } else { code })
+}
+
 /// Creates the model and makes its inputs.
-fn prepare<'l>(library: &'l Library, args: &ModelArgs) -> Result<(Model<'l>, Vec<Tensor>)> {
+fn prepare<'l>(
+    library: &'l Library,
+    args: &ModelArgs,
+    simulator: Option<&'l Simulator>,
+) -> Result<(Model<'l>, Vec<Tensor>)> {
     let request = Request {
         files: args.inputs.clone(),
         archive: args.archive.clone(),
@@ -241,7 +303,15 @@ fn prepare<'l>(library: &'l Library, args: &ModelArgs) -> Result<(Model<'l>, Vec
     };
     let inputs = make(library.info(), &request)?;
     let constants = read_files(&args.constants)?;
-    let model = library.create(args.weights.as_deref(), args.threads)?;
+    let device = match (args.device, simulator) {
+        (_, Some(simulator)) => Device::Table(simulator.table()),
+        (DeviceName::Cuda(ordinal), _) => Device::Cuda(ordinal),
+        (DeviceName::Simulator, None) => Device::Cuda(0),
+    };
+    if simulator.is_some() && library.info().device.is_none() {
+        bail!("the model was compiled for {}: the simulator runs models for cuda", library.info().target);
+    }
+    let model = library.create(args.weights.as_deref(), args.threads, device)?;
     if !constants.is_empty() {
         model.set_constants(&constants)?;
     }

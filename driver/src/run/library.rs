@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use aitmlir_runtime::error::Status;
 use aitmlir_runtime::ffi::api::Handle;
+use aitmlir_runtime::ffi::device::DeviceTable;
 use aitmlir_runtime::ffi::table::{API_SYMBOL, Api};
 use aitmlir_runtime::ffi::types;
 use aitmlir_runtime::info::{ABI_VERSION, ModelInfo};
@@ -20,6 +21,21 @@ pub struct Library {
     info: ModelInfo,
     // Last, so that it is unloaded after all else.
     _library: libloading::Library,
+}
+
+/// Where a model runs that was compiled for CUDA.
+#[derive(Clone, Copy)]
+pub enum Device<'d> {
+    /// On a GPU of the CUDA driver.
+    Cuda(i32),
+    /// On a device of this process.
+    Table(&'d DeviceTable),
+}
+
+impl Default for Device<'_> {
+    fn default() -> Self {
+        Device::Cuda(0)
+    }
 }
 
 /// A model created from a library.
@@ -71,16 +87,16 @@ impl Library {
         &self.json
     }
 
-    /// Creates the model: loads its weights.
-    pub fn create(&self, weights: Option<&Path>, threads: i32) -> Result<Model<'_>> {
+    /// Creates the model: loads its weights. One that was compiled for CUDA runs on `device`, which must outlive it.
+    pub fn create(&self, weights: Option<&Path>, threads: i32, device: Device<'_>) -> Result<Model<'_>> {
         let weights = weights.map(|path| CString::new(path.as_os_str().as_bytes())).transpose();
         let weights = weights.map_err(|cause| Error::Argument(format!("path of the weights: {cause}")))?;
         let options = types::Options {
             struct_size: size_of::<types::Options>(),
             weights_path: weights.as_ref().map_or(std::ptr::null(), |path| path.as_ptr()),
             threads: 1,
-            device_index: 0,
-            device: std::ptr::null(),
+            device_index: if let Device::Cuda(ordinal) = device { ordinal } else { 0 },
+            device: if let Device::Table(table) = device { table } else { std::ptr::null() },
         };
         let mut handle = std::ptr::null_mut();
         // SAFETY: the options live during the call.

@@ -8,4 +8,5 @@ pub mod inputs;
 pub mod inspect;
 pub mod library;
 pub mod npy;
+pub mod sim;
 pub mod tensor;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use aitmlir_driver::package::{Artifacts, Package, WeightsPlace, package};
+use aitmlir_driver::package::{Artifacts, DeviceCode, Package, WeightsPlace, package};
 use aitmlir_runtime::info::{
     ABI_VERSION, ConstantInfo, DType, Dim, DimExpr, DynamicDim, MemoryReport, ModelInfo, Site, TensorInfo, Weights,
 };
@@ -65,8 +65,15 @@ pub fn info(name: &str) -> ModelInfo {
 pub fn make(output: &Path, name: &str, scale: f32, place: WeightsPlace) -> Artifacts {
     let scale = bytes(&[scale; 4]);
     let bias = bytes(&[1.0, 2.0, 3.0, 4.0]);
-    package(Package { program: program(), info: info(name), constants: &[&scale, &bias, &[]], weights: place, output })
-        .expect("package")
+    package(Package {
+        program: program(),
+        device: &DeviceCode::default(),
+        info: info(name),
+        constants: &[&scale, &bias, &[]],
+        weights: place,
+        output,
+    })
+    .expect("package")
 }
 
 /// The bytes of floats.

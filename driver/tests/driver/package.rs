@@ -1,7 +1,7 @@
 //! Packaging: what is written, that it is the same each time, and that nothing is left where it fails.
 
-use aitmlir_driver::package::{Package, WeightsPlace, link, object, package};
-use aitmlir_driver::run::library::Library;
+use aitmlir_driver::package::{DeviceCode, Package, WeightsPlace, link, object, package};
+use aitmlir_driver::run::library::{Device, Library};
 
 use crate::affine::{at, info, make, program};
 
@@ -24,6 +24,7 @@ fn a_failure_leaves_nothing() {
     let output = at(&dir, "m.so");
     let error = package(Package {
         program: program(),
+        device: &DeviceCode::default(),
         info: info("m"),
         constants: &[&[0; 16], &[0; 12], &[]],
         weights: WeightsPlace::File,
@@ -42,6 +43,7 @@ fn what_is_no_regular_file_stays() {
     let data: [&[u8]; 3] = [&[0; 16], &[0; 16], &[]];
     let error = package(Package {
         program: program(),
+        device: &DeviceCode::default(),
         info: info("m"),
         constants: &data,
         weights: WeightsPlace::Embed,
@@ -68,5 +70,5 @@ fn a_linker_without_compiler_driver_will_do() {
     let what = link::Link { objects: &objects, name: "plain", output: &output, scratch: dir.path() };
     link::link_with(&linker, &what).expect("linked");
     let library = Library::open(&output).expect("library");
-    library.create(None, 2).expect("model");
+    library.create(None, 2, Device::default()).expect("model");
 }

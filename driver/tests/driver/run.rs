@@ -1,7 +1,7 @@
 //! Compiled models in one process, through their C ABI.
 
 use aitmlir_driver::package::WeightsPlace;
-use aitmlir_driver::run::library::{Library, Model};
+use aitmlir_driver::run::library::{Device, Library, Model};
 use aitmlir_driver::run::tensor::Tensor;
 use aitmlir_runtime::info::DType;
 use object::{Object as _, ObjectSymbol as _};
@@ -24,7 +24,7 @@ fn several_models_in_one_process() {
     let dir = tempfile::tempdir().expect("folder");
     let paths = [2.0, -3.0].map(|scale| make(&at(&dir, &format!("m{scale}.so")), "affine", scale, WeightsPlace::Embed));
     let libraries = paths.map(|made| Library::open(&made.library).expect("library"));
-    let models = libraries.each_ref().map(|library| library.create(None, 2).expect("model"));
+    let models = libraries.each_ref().map(|library| library.create(None, 2, Device::default()).expect("model"));
     std::thread::scope(|scope| {
         for (model, scale) in models.iter().zip([2.0, -3.0]) {
             for _ in 0..3 {
@@ -49,7 +49,7 @@ fn a_failed_run_leaves_the_model_usable() {
     let made = make(&at(&dir, "m.so"), "affine", 1.0, WeightsPlace::Embed);
     let library = Library::open(&made.library).expect("library");
     for threads in [1, 3] {
-        let model = library.create(None, threads).expect("model");
+        let model = library.create(None, threads, Device::default()).expect("model");
         for _ in 0..10 {
             let error = run(&model, tensor(&[2, 4], &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1000.0])).expect_err("check");
             assert_eq!(error, "Gather 'rows': index is 1000, expected an index in [-9, 9)");
@@ -67,13 +67,13 @@ fn constants_by_original_name() {
     let dir = tempfile::tempdir().expect("folder");
     let made = make(&at(&dir, "m.so"), "affine", 2.0, WeightsPlace::File);
     let library = Library::open(&made.library).expect("library");
-    let model = library.create(None, 1).expect("model");
+    let model = library.create(None, 1, Device::default()).expect("model");
     assert_eq!(model.constant("scale").expect("constant").bytes(), bytes(&[2.0; 4]));
     model.set_constants(&[("scale".to_string(), tensor(&[4], &[5.0; 4]))]).expect("set");
     assert_eq!(model.constant("scale squared").expect("constant").bytes(), bytes(&[25.0; 4]));
     assert_eq!(run(&model, tensor(&[1, 4], &[1.0; 4])).expect("run").0, [6.0, 7.0, 8.0, 9.0]);
     // Another model of the same library has constants of its own.
-    let other = library.create(None, 1).expect("model");
+    let other = library.create(None, 1, Device::default()).expect("model");
     assert_eq!(run(&other, tensor(&[1, 4], &[1.0; 4])).expect("run").0, [3.0, 4.0, 5.0, 6.0]);
 }
 
@@ -82,7 +82,7 @@ fn output_shapes_before_a_run() {
     let dir = tempfile::tempdir().expect("folder");
     let made = make(&at(&dir, "m.so"), "affine", 2.0, WeightsPlace::Embed);
     let library = Library::open(&made.library).expect("library");
-    let model = library.create(None, 1).expect("model");
+    let model = library.create(None, 1, Device::default()).expect("model");
     let x = [tensor(&[3, 4], &[0.0; 12])];
     assert_eq!(model.output_shape(&x, 0).expect("shape"), [Some(3), Some(4)]);
     assert_eq!(model.output_shape(&x, 1).expect("shape"), [None]);
@@ -95,7 +95,7 @@ fn a_weights_file_is_found_and_checked() {
     let made = make(&at(&dir, "m.so"), "affine", 2.0, WeightsPlace::File);
     let weights = made.weights.expect("weights file");
     let library = Library::open(&made.library).expect("library");
-    let create = |path| library.create(path, 1).map(|_| ()).map_err(|error| error.to_string());
+    let create = |path| library.create(path, 1, Device::default()).map(|_| ()).map_err(|error| error.to_string());
     create(None).expect("beside the library");
 
     let elsewhere = at(&dir, "elsewhere.bin");
@@ -142,7 +142,7 @@ fn a_library_can_be_unloaded_and_loaded_again() {
         let made = make(&at(&dir, "m.so"), "affine", scale, WeightsPlace::Embed);
         let check = move || {
             let library = Library::open(&made.library).expect("library");
-            let model = library.create(None, 2).expect("model");
+            let model = library.create(None, 2, Device::default()).expect("model");
             let (y, _) = run(&model, tensor(&[2, 4], &[1.0; 8])).expect("run");
             assert_eq!(y[0], f64::from(scale) + 1.0);
         };

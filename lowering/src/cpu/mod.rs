@@ -7,7 +7,7 @@
 
 mod argreduce;
 mod attention;
-mod broadcast;
+pub(crate) mod broadcast;
 mod broadcast_bias;
 mod cast;
 mod col2im;
@@ -15,7 +15,7 @@ mod conv;
 mod copy;
 mod deform_conv;
 mod dft;
-mod domain;
+pub(crate) mod domain;
 mod dot;
 mod ext;
 mod flat;
@@ -23,7 +23,7 @@ mod gather;
 mod gemm;
 mod grid_sample;
 mod jagged;
-mod map;
+pub(crate) mod map;
 pub mod math;
 mod nms;
 mod nonzero;
@@ -37,7 +37,7 @@ mod resize;
 mod rnn;
 mod roi_align;
 mod runtime;
-mod scalar;
+pub(crate) mod scalar;
 mod scan;
 mod scatter;
 mod scratch;
@@ -49,7 +49,7 @@ mod tiling;
 mod topk;
 mod unique;
 mod vector;
-mod view;
+pub(crate) mod view;
 
 use aitmlir_dialects::{
     ait::{OpView, schema},
@@ -256,22 +256,11 @@ pub fn lower_kernel<'c>(
     aitmlir_dialects::capture::sink_constants(context, op.0);
     let index = aitmlir_dialects::types::Types::index_type(context);
     let types: Vec<_> = arguments.iter().copied().chain([index, index]).collect();
-    let results = op.results().len();
     let b = Builder::before(context, kernel).with_location(aitmlir_dialects::diagnostics::location_of(op.0));
     let mut status = Ok(());
     let region = b.region(&types, |b, args| {
-        let count = op.operands().len();
-        let operands = args[..count].to_vec();
-        let outs = args[args.len() - 2 - results..args.len() - 2].to_vec();
-        // Scalars that the op's regions use from outside are the kernel's arguments behind the operands. For as long as the body is emitted the
-        // regions use the new function's.
-        let captured: Vec<_> =
-            block_of(kernel, 0).map(block_arguments).unwrap_or_default().into_iter().skip(count).collect();
-        let own = &args[count..count + captured.len()];
-        captured.iter().zip(own).for_each(|(outer, inner)| rename_in_regions(op.0, *outer, *inner));
-        let k = Kernel { b, op, operands, outs, module };
-        status = (row.body)(&k, args[args.len() - 2], args[args.len() - 1]);
-        captured.iter().zip(own).for_each(|(outer, inner)| rename_in_regions(op.0, *inner, *outer));
+        let (values, range) = args.split_at(args.len() - 2);
+        status = with_values(kernel, op, module, b, values, |k| (row.body)(k, range[0], range[1]));
         b.op("func.return", &[], &[], &[], vec![]);
     });
     let lowered = function(b, name, &types, &[], region);
@@ -280,6 +269,30 @@ pub fn lower_kernel<'c>(
         Failed
     })?;
     Ok(lowered)
+}
+
+/// Emits the body of a kernel on `values`: what stands for the arguments of the kernel function on tensors, then a buffer for
+/// each result of its op.
+pub fn with_values<'c, T>(
+    kernel: Op<'c>,
+    op: OpView<'c>,
+    module: Op<'c>,
+    b: Builder<'c>,
+    values: &[Val<'c>],
+    emit: impl FnOnce(&Kernel<'c>) -> T,
+) -> T {
+    let count = op.operands().len();
+    let operands = values[..count].to_vec();
+    let outs = values[values.len() - op.results().len()..].to_vec();
+    // Scalars that the op's regions use from outside are the kernel's arguments behind the operands. For as long as the body is emitted the
+    // regions use the new function's.
+    let captured: Vec<_> =
+        block_of(kernel, 0).map(block_arguments).unwrap_or_default().into_iter().skip(count).collect();
+    let own = &values[count..count + captured.len()];
+    captured.iter().zip(own).for_each(|(outer, inner)| rename_in_regions(op.0, *outer, *inner));
+    let result = emit(&Kernel { b, op, operands, outs, module });
+    captured.iter().zip(own).for_each(|(outer, inner)| rename_in_regions(op.0, *inner, *outer));
+    result
 }
 
 /// Replaces a value in the regions of an op.

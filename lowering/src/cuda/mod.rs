@@ -3,6 +3,10 @@
 //! A kernel is an `llvm.func` with the attribute `nvvm.kernel` in a module of builtin, scf, arith, math, nvvm and llvm operations.
 //!
 //! * [`chip`]: what a GPU can do, as rows of data
+//! * [`launch`]: launches of the host program, and the module of kernels
+//! * [`entry`]: from the buffers of a launch to a kernel's parameters
+//! * [`kernels`]: the table of kernels, one file each
+//! * [`math`]: mathematical functions written out
 //! * [`emit`]: one PTX-level operation each, as MLIR operations
 //! * [`kernel`]: functions of kernels with their parameters, and the launch that fits them
 //! * [`codegen`]: from such a module to PTX
@@ -11,8 +15,11 @@
 pub mod chip;
 pub mod codegen;
 pub mod emit;
+pub mod entry;
 pub mod kernel;
 pub mod kernels;
+pub mod launch;
+pub mod math;
 pub mod ptxas;
 
 pub use chip::Chip;

@@ -20,13 +20,6 @@ pub fn pointer_type<'c>(b: Builder<'c>) -> Type<'c> {
 pub fn buffer_at<'c>(b: Builder<'c>, pointer: Val<'c>, buffer: Type<'c>, dims: &[Val<'c>]) -> Val<'c> {
     let shape = buffer.shape();
     let rank = shape.len();
-    let i64_type = b.context().int_type(64);
-    let text = if rank == 0 {
-        "!llvm.struct<(ptr, ptr, i64)>".to_owned()
-    } else {
-        format!("!llvm.struct<(ptr, ptr, i64, array<{rank} x i64>, array<{rank} x i64>)>")
-    };
-    let Some(descriptor_type) = Type::parse(b.context(), &text) else { panic!("{text} is a type of the llvm dialect") };
     let mut dynamic = dims.iter().copied();
     let sizes: Vec<_> = shape
         .iter()
@@ -37,6 +30,25 @@ pub fn buffer_at<'c>(b: Builder<'c>, pointer: Val<'c>, buffer: Type<'c>, dims: &
     for d in (0..rank.saturating_sub(1)).rev() {
         strides[d] = b.muli(strides[d + 1], sizes[d + 1]);
     }
+    strided_buffer_at(b, pointer, buffer, &sizes, &strides)
+}
+
+/// A buffer of type `buffer` whose first element is at `pointer`; one size and one stride for each dimension.
+pub fn strided_buffer_at<'c>(
+    b: Builder<'c>,
+    pointer: Val<'c>,
+    buffer: Type<'c>,
+    sizes: &[Val<'c>],
+    strides: &[Val<'c>],
+) -> Val<'c> {
+    let rank = sizes.len();
+    let i64_type = b.context().int_type(64);
+    let text = if rank == 0 {
+        "!llvm.struct<(ptr, ptr, i64)>".to_owned()
+    } else {
+        format!("!llvm.struct<(ptr, ptr, i64, array<{rank} x i64>, array<{rank} x i64>)>")
+    };
+    let Some(descriptor_type) = Type::parse(b.context(), &text) else { panic!("{text} is a type of the llvm dialect") };
     let mut descriptor = b.op1("llvm.mlir.poison", &[], descriptor_type, &[]);
     let mut insert = |value: Val<'c>, position: &[i64]| {
         descriptor =
@@ -57,6 +69,34 @@ pub fn pointer_of<'c>(b: Builder<'c>, buffer: Val<'c>) -> Val<'c> {
     let address = b.op1("memref.extract_aligned_pointer_as_index", &[buffer], b.context().index_type(), &[]);
     let address = b.index_cast(address, b.context().int_type(64));
     b.op1("llvm.inttoptr", &[address], pointer_type(b), &[])
+}
+
+/// The pointer `bytes` (an index) behind another.
+pub fn offset_pointer<'c>(b: Builder<'c>, pointer: Val<'c>, bytes: Val<'c>) -> Val<'c> {
+    let (i64_type, i8_type) = (b.context().int_type(64), b.context().int_type(8));
+    let attributes = [("rawConstantIndices", b.i32s_attr(&[i32::MIN])), ("elem_type", b.type_attr(i8_type))];
+    b.op1("llvm.getelementptr", &[pointer, b.index_cast(bytes, i64_type)], pointer_type(b), &attributes)
+}
+
+/// A scalar as the low bits of an i64.
+pub fn to_word<'c>(b: Builder<'c>, value: Val<'c>) -> Val<'c> {
+    let (r#type, i64_type) = (value.r#type(), b.context().int_type(64));
+    if r#type == b.context().index_type() || r#type == i64_type {
+        return b.index_cast(value, i64_type);
+    }
+    let bits = b.context().int_type(r#type.bits());
+    let value = if r#type.is_float_type() { b.op1("arith.bitcast", &[value], bits, &[]) } else { value };
+    if r#type.bits() == 64 { value } else { b.op1("arith.extui", &[value], i64_type, &[]) }
+}
+
+/// The scalar whose bits [`to_word`] gave.
+pub fn from_word<'c>(b: Builder<'c>, word: Val<'c>, r#type: Type<'c>) -> Val<'c> {
+    if r#type == b.context().index_type() {
+        return b.index_cast(word, r#type);
+    }
+    let bits = b.context().int_type(r#type.bits());
+    let value = if r#type.bits() == 64 { word } else { b.op1("arith.trunci", &[word], bits, &[]) };
+    if r#type.is_float_type() { b.op1("arith.bitcast", &[value], r#type, &[]) } else { value }
 }
 
 /// Calls a C function of the runtime, which is declared in the module the first time.

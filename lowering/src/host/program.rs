@@ -1,17 +1,23 @@
-//! `ait-lower-host-cpu`: see [`LOWER_HOST`].
+//! `ait-lower-host`: see [`LOWER_HOST`].
 
-use super::memory::{buffer_at, call_runtime, pointer_of, pointer_type};
-use crate::cpu::{self, Kernel};
+use super::{
+    launch::{CpuLaunches, Launches, Site},
+    memory::{buffer_at, call_runtime, from_word, offset_pointer, pointer_of, pointer_type, to_word},
+};
+use crate::{
+    cpu::view::View,
+    cuda::{chip, launch::CudaLaunches},
+};
 use aitmlir_dialects::{
     ait::OpView,
     builder::{Builder, block_arguments, block_of, blocks_of, erase, operations_of, replace_uses, result_of},
     diagnostics::emit_op_error,
-    pass::{Failed, PassContext, PassDecl},
+    pass::{Failed, PassContext, PassDecl, PassOption},
     types::{Blk, Op, TypeExt, Types, Val},
 };
 use melior::ir::{
     Attribute, AttributeLike, Location, Operation, Type, ValueLike,
-    attribute::{ArrayAttribute, FlatSymbolRefAttribute, StringAttribute, TypeAttribute},
+    attribute::{ArrayAttribute, StringAttribute, TypeAttribute},
     operation::OperationLike,
     r#type::FunctionType,
 };
@@ -19,13 +25,14 @@ use std::collections::HashMap;
 
 /// The declaration of the pass.
 pub static LOWER_HOST: PassDecl = PassDecl {
-    name: "ait-lower-host-cpu",
+    name: "ait-lower-host",
     anchor: "builtin.module",
-    summary: "Turn planned functions into runtime calls and CPU kernels",
+    summary: "Turn planned functions into runtime calls and kernels of the target",
     description: "Each public function `f` on buffers becomes `aitmlir_program_f(run)`, which asks the runtime for inputs, outputs, constants and the arena. Each \
         launched kernel is lowered for the buffer types of its launch. The module gets `ait.constants`, the names of the constants in the order of the numbers by which the \
-        program asks for them.",
-    options: &[],
+        program asks for them. For a GPU (`chip=sm_90a`) the kernels of `@main` become a module `@device` beside the host program, with \
+        `ait.kernels`, a JSON text a kernel that says how it is started; `@fold` stays on the CPU.",
+    options: &[PassOption { name: "chip", help: "the GPU to lower kernels for; empty for the CPU", default: "" }],
     run,
 };
 
@@ -35,11 +42,26 @@ fn run<'c>(pass: &PassContext<'c>) -> Result<(), Failed> {
     let (kernels, programs): (Vec<_>, Vec<_>) = functions.into_iter().partition(|f| OpView(*f).has("ait.kernel"));
     let by_name: HashMap<String, Op<'c>> =
         kernels.iter().map(|k| (OpView(*k).string("sym_name").unwrap_or_default(), *k)).collect();
-    let mut lowering = Lowering { pass, by_name, lowered: HashMap::new(), constants: Vec::new() };
+    let device = match pass.option("chip") {
+        "" => None,
+        name => match chip::chip(name) {
+            Some(chip) => Some(CudaLaunches::new(pass, chip)?),
+            None => {
+                emit_op_error(pass.op, &format!("cannot be lowered for '{name}', which is no known GPU"));
+                return Err(Failed);
+            }
+        },
+    };
+    let mut lowering =
+        Lowering { pass, by_name, cpu: CpuLaunches::default(), device, on_device: false, constants: Vec::new() };
+    lowering.check_kernels(&programs)?;
     for function in programs {
         if OpView(function).string("sym_visibility").as_deref() != Some("private") {
             lowering.program(function)?;
         }
+    }
+    if let Some(device) = &lowering.device {
+        device.finish(pass)?;
     }
     for kernel in kernels {
         erase(kernel);
@@ -59,16 +81,50 @@ fn run<'c>(pass: &PassContext<'c>) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Derived constants are computed where the runtime keeps them: on the host.
+fn runs_on_device(program: Op<'_>) -> bool {
+    OpView(program).string("sym_name").as_deref() != Some("fold")
+}
+
+fn for_each_op<'c>(op: Op<'c>, visit: &mut dyn FnMut(Op<'c>)) {
+    for block in (0..op.region_count()).flat_map(|region| blocks_of(op, region)) {
+        for nested in operations_of(block) {
+            visit(nested);
+            for_each_op(nested, visit);
+        }
+    }
+}
+
 struct Lowering<'p, 'c> {
     pass: &'p PassContext<'c>,
     by_name: HashMap<String, Op<'c>>,
-    /// Kernel and argument types to the lowered function.
-    lowered: HashMap<String, String>,
+    cpu: CpuLaunches,
+    device: Option<CudaLaunches<'c>>,
+    /// Does the program at hand run on the device? The fold program does not.
+    on_device: bool,
     constants: Vec<String>,
 }
 
 impl<'c> Lowering<'_, 'c> {
+    /// Tells of every op of the programs that the device has no kernel for.
+    fn check_kernels(&self, programs: &[Op<'c>]) -> Result<(), Failed> {
+        let Some(device) = &self.device else { return Ok(()) };
+        let mut missing = false;
+        for program in programs.iter().filter(|p| runs_on_device(**p)) {
+            for_each_op(*program, &mut |op| {
+                let view = OpView(op);
+                let text = view.attr("callee").map(|a| a.to_string()).unwrap_or_default();
+                let kernel = self.by_name.get(text.trim_start_matches('@').trim_matches('"'));
+                if let (true, Some(kernel)) = (view.name() == "ait.launch", kernel) {
+                    missing |= !device.knows(op, *kernel);
+                }
+            });
+        }
+        if missing { Err(Failed) } else { Ok(()) }
+    }
+
     fn program(&mut self, function: Op<'c>) -> Result<(), Failed> {
+        self.on_device = self.device.is_some() && runs_on_device(function);
         let context = self.pass.context;
         let Some(old) = block_of(function, 0) else { return Ok(()) };
         let name = format!("aitmlir_program_{}", OpView(function).string("sym_name").unwrap_or_default());
@@ -137,7 +193,7 @@ impl<'c> Lowering<'_, 'c> {
         let b = Builder::before(self.pass.context, op);
         let replacement = match view.name().as_str() {
             "ait.launch" => {
-                self.launch(op, b)?;
+                self.launch(entry, op, b, run)?;
                 erase(op);
                 return Ok(());
             }
@@ -154,6 +210,13 @@ impl<'c> Lowering<'_, 'c> {
                 self.runtime_buffer(b, "aitmlir_rt_constant", &[run, self.number(b, number)], op, &[])
             }
             "ait.buffer.output" => self.output(entry, b, op, run),
+            "memref.load" if self.on_device => self.read(b, view, run),
+            "memref.get_global" if self.on_device => self.global(b, view, run),
+            "memref.store" if self.on_device => {
+                self.write(b, view, run);
+                erase(op);
+                return Ok(());
+            }
             "ait.buffer.reshape" => {
                 let source = pointer_of(b, view.operands()[0]);
                 Some(buffer_at(b, source, view.results()[0].r#type(), &view.group("dims")))
@@ -222,8 +285,8 @@ impl<'c> Lowering<'_, 'c> {
         self.runtime_buffer(b, "aitmlir_rt_output", &[run, number, slots, bytes], op, &dims)
     }
 
-    /// Calls the lowered kernel for all of its parallel range.
-    fn launch(&mut self, op: Op<'c>, b: Builder<'c>) -> Result<(), Failed> {
+    /// A launch, with what its target needs to know.
+    fn launch(&mut self, entry: Blk<'c>, op: Op<'c>, b: Builder<'c>, run: Val<'c>) -> Result<(), Failed> {
         let view = OpView(op);
         let text = view.attr("callee").map(|a| a.to_string()).unwrap_or_default();
         let callee = text.trim_start_matches('@').trim_matches('"').to_owned();
@@ -231,28 +294,47 @@ impl<'c> Lowering<'_, 'c> {
             emit_op_error(op, &format!("launches '{callee}', which is no kernel of the module"));
             return Err(Failed);
         };
-        let (inputs, outs) = (view.group("inputs"), view.group("outs"));
-        let arguments: Vec<_> = inputs.iter().chain(&outs).copied().collect();
-        let types: Vec<_> = arguments.iter().map(|a| a.r#type()).collect();
-        let name = self.lowered_kernel(kernel, &callee, &types)?;
-        let Some(compute) = cpu::kernel_op(kernel) else { return Err(Failed) };
-        let Some(row) = cpu::row(&compute.name()) else { return Err(Failed) };
-        let extent = (row.extent)(&Kernel { b, op: compute, operands: inputs, outs, module: self.pass.op });
-        let zero = b.index(0);
-        let arguments: Vec<_> = arguments.into_iter().chain([zero, extent]).collect();
-        let symbol = FlatSymbolRefAttribute::new(b.context(), &name).into();
-        b.op("func.call", &arguments, &[], &[("callee", symbol), ("ait.parallel", b.unit_attr())], vec![]);
-        Ok(())
+        let Some(entry) = operations_of(entry).first().copied() else { return Err(Failed) };
+        let site = Site { op, kernel, callee, inputs: view.group("inputs"), outs: view.group("outs"), run, entry };
+        match (&mut self.device, self.on_device) {
+            (Some(device), true) => device.launch(self.pass, &site, b),
+            _ => self.cpu.launch(self.pass, &site, b),
+        }
     }
 
-    fn lowered_kernel(&mut self, kernel: Op<'c>, callee: &str, types: &[Type<'c>]) -> Result<String, Failed> {
-        let key = types.iter().fold(callee.to_owned(), |text, t| format!("{text} {t}"));
-        if let Some(name) = self.lowered.get(&key) {
-            return Ok(name.clone());
-        }
-        let name = format!("kernel_{}_{}", self.lowered.len(), callee.trim_start_matches('k'));
-        cpu::lower_kernel(self.pass.context, self.pass.op, kernel, &name, types)?;
-        self.lowered.insert(key, name.clone());
-        Ok(name)
+    // ---- memory that only the device reaches
+
+    /// The address of an element of a buffer in device memory.
+    fn element(&self, b: Builder<'c>, buffer: Val<'c>, indices: &[Val<'c>]) -> Val<'c> {
+        let view = View::of(b, buffer);
+        let at = b.muli(view.at(b, indices), b.index(view.element().bytes()));
+        offset_pointer(b, pointer_of(b, buffer), at)
+    }
+
+    /// `memref.load` of device memory: the runtime copies the scalar.
+    fn read(&self, b: Builder<'c>, op: OpView<'c>, run: Val<'c>) -> Option<Val<'c>> {
+        let (operands, r#type) = (op.operands(), op.results()[0].r#type());
+        let from = self.element(b, operands[0], &operands[1..]);
+        let arguments = [run, from, self.number(b, r#type.bytes())];
+        let i64_type = b.context().int_type(64);
+        call_runtime(b, self.pass.op, "aitmlir_rt_read", &arguments, Some(i64_type))
+            .map(|word| from_word(b, word, r#type))
+    }
+
+    /// `memref.store` to device memory.
+    fn write(&self, b: Builder<'c>, op: OpView<'c>, run: Val<'c>) {
+        let operands = op.operands();
+        let to = self.element(b, operands[1], &operands[2..]);
+        let bytes = self.number(b, operands[0].r#type().bytes());
+        call_runtime(b, self.pass.op, "aitmlir_rt_write", &[run, to, to_word(b, operands[0]), bytes], None);
+    }
+
+    /// The device's copy of a constant of the module.
+    fn global(&self, b: Builder<'c>, op: OpView<'c>, run: Val<'c>) -> Option<Val<'c>> {
+        let r#type = op.results()[0].r#type();
+        let host = b.op1("memref.get_global", &[], r#type, &[("name", op.attr("name")?)]);
+        let arguments = [run, pointer_of(b, host), self.bytes(b, r#type, &[])];
+        let pointer = call_runtime(b, self.pass.op, "aitmlir_rt_global", &arguments, Some(pointer_type(b)))?;
+        Some(buffer_at(b, pointer, r#type, &[]))
     }
 }

@@ -1,4 +1,4 @@
-// RUN: aitmlir-opt %s --ait-lower-host-cpu --canonicalize --cse | FileCheck %s
+// RUN: aitmlir-opt %s --ait-lower-host --canonicalize --cse | FileCheck %s
 
 // One lowered kernel for each list of buffer types, with the part of its range to do behind its buffers.
 // CHECK: module attributes {ait.constants = ["w", "derived.0"]}

@@ -165,6 +165,25 @@ impl Page {
         }
     }
 
+    /// Marks bytes as filled by the host.
+    pub fn fill(&mut self, offset: u64, len: u64) {
+        self.refine((offset | len).trailing_zeros().min(4));
+        let (first, last) = ((offset >> self.shift) as usize, ((offset + len - 1) >> self.shift) as usize);
+        if let Some(cells) = self.cells.get_mut(first..=last) {
+            cells.fill(Cell { write: Stamp::host(), ..Cell::default() });
+        }
+    }
+
+    /// The kernels so far are done: what they wrote comes before all that follows, and their reads are forgotten.
+    pub fn settle(&mut self) {
+        for cell in &mut self.cells {
+            let write = if cell.write.epoch == 0 { Stamp::default() } else { Stamp::host() };
+            *cell = Cell { write, ..Cell::default() };
+        }
+        self.more.clear();
+        self.free.clear();
+    }
+
     /// Marks bytes as never written.
     pub fn forget(&mut self, offset: u64, len: u64) {
         self.refine((offset | len).trailing_zeros().min(4));

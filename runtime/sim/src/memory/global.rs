@@ -93,7 +93,38 @@ impl GlobalMemory {
         self.find(address, data.len() as u64)
             .map_err(|why| Error::Memory(format!("upload of {} bytes to {address:#x}: {why}", data.len())))?;
         self.poke(address, data);
+        self.filled(address, data.len() as u64);
         Ok(())
+    }
+
+    /// Marks bytes of the host as written, where that is tracked.
+    fn filled(&self, address: u64, len: u64) {
+        let Ok(place) = self.find(address, len) else { return };
+        let Some(buffer) = self.buffers.get(place.index).filter(|b| b.usage == Use::Output) else { return };
+        for (page, offset, n) in pages(place.offset, len) {
+            if let Some(slot) = buffer.shadow.get(page) {
+                let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+                slot.get_or_insert_with(|| Page::new(false)).fill(offset, n);
+            }
+        }
+    }
+
+    /// Between two kernels that run one after the other: the next sees all that the last has written.
+    pub fn settle(&mut self) {
+        for slot in self.buffers.iter().flat_map(|b| &b.shadow) {
+            if let Some(page) = slot.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+                page.settle();
+            }
+        }
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.sequential = Mutex::default();
+    }
+
+    /// Gives back a buffer of the host: accesses to it are out of bounds from now on. Is there one at that address?
+    pub fn free(&mut self, address: u64) -> bool {
+        let before = self.buffers.len();
+        self.buffers.retain(|b| b.base != address);
+        self.buffers.len() < before
     }
 
     /// Copies device bytes to the host.

@@ -1,0 +1,62 @@
+//! The kernels of a model for a GPU: taken out of the lowered module, compiled to PTX and a cubin, described for the runtime.
+
+use super::Options;
+use crate::package::DeviceCode;
+use aitmlir_dialects::{ait::OpView, types::Op};
+use aitmlir_lowering::cuda::{Chip, codegen, launch, math, ptxas::Ptxas};
+use aitmlir_runtime::info::{DeviceInfo, KernelInfo};
+use anyhow::{Context as _, Result, bail};
+use melior::{
+    Context,
+    ir::{Module, OperationRef},
+};
+
+/// The module of kernels.
+pub struct Kernels<'c> {
+    module: Module<'c>,
+    descriptions: Vec<String>,
+    checks: bool,
+}
+
+impl<'c> Kernels<'c> {
+    /// Takes the kernels out of a lowered module; none where it was lowered for the CPU.
+    pub fn take(module: Op<'c>) -> Option<Self> {
+        let kernels = launch::take_device(module)?;
+        // SAFETY: the module outlives the questions.
+        let op = unsafe { OperationRef::from_raw(kernels.as_operation().to_raw()) };
+        let (descriptions, checks) = (launch::descriptions(op), OpView(op).has(launch::CHECKS));
+        Some(Self { module: kernels, descriptions, checks })
+    }
+
+    /// Compiles the kernels. Without ptxas a library holds PTX alone, if that is asked for.
+    pub fn compile(&mut self, context: &'c Context, chip: &Chip, options: &Options) -> Result<DeviceCode> {
+        if self.descriptions.is_empty() {
+            return Ok(DeviceCode::default());
+        }
+        // SAFETY: the module outlives the use; the context is its own.
+        let op = unsafe { OperationRef::from_raw(self.module.as_operation().to_raw()) };
+        math::expand(context, op)?;
+        let ptx = codegen::ptx(context, &mut self.module, chip)?;
+        let binary = match Ptxas::find(options.ptxas.as_deref()) {
+            Ok(ptxas) => ptxas.assemble(&ptx, chip)?.cubin,
+            Err(cause) if options.embed_ptx && options.ptxas.is_none() => {
+                eprintln!("warning: {cause}; the library holds PTX only");
+                Vec::new()
+            }
+            Err(cause) => bail!("{cause}"),
+        };
+        Ok(DeviceCode { binary, ptx: if options.embed_ptx { ptx } else { String::new() } })
+    }
+
+    /// What the library says of the kernels.
+    pub fn describe(&self, chip: &Chip) -> Result<DeviceInfo> {
+        let kernels = self.descriptions.iter().map(|text| {
+            serde_json::from_str::<KernelInfo>(text).with_context(|| format!("the description of a kernel: {text}"))
+        });
+        Ok(DeviceInfo {
+            architecture: chip.name.to_owned(),
+            kernels: kernels.collect::<Result<_>>()?,
+            checks: self.checks,
+        })
+    }
+}

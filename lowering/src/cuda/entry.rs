@@ -1,0 +1,262 @@
+//! The entry of a kernel: parameters become buffers, and the kernel's row fills in the rest.
+
+use super::kernels::{self, Body};
+use crate::{
+    cpu::{self, Unsupported, view::is_row_major},
+    host::memory::{buffer_at, from_word, pointer_type, strided_buffer_at},
+};
+use aitmlir_dialects::{
+    ait::OpView,
+    builder::{Builder, block_of, blocks_of, erase, operations_of},
+    diagnostics::{emit_op_error, location_of},
+    pass::Failed,
+    types::{DYNAMIC, Op, TypeExt, Types, Val, memref_type, strided_memref_type},
+};
+use kernel_launch::{Expr, KernelLaunch, Param};
+use melior::{
+    Context,
+    ir::{Attribute, Type, TypeLike, operation::OperationLike},
+};
+
+/// The name of the operand that is the record of failed checks.
+pub const FAILURE: &str = "failure record";
+
+/// What the type of a buffer leaves open, to be given at each launch: sizes first, then strides.
+pub struct Interface {
+    /// Dimensions whose size is open.
+    pub open_sizes: Vec<usize>,
+    /// Dimensions whose stride is open; none of a row-major buffer.
+    pub open_strides: Vec<usize>,
+}
+
+impl Interface {
+    /// Of a buffer type.
+    pub fn of(buffer: Type<'_>) -> Self {
+        let strides = if is_row_major(buffer) { Vec::new() } else { strides(buffer) };
+        let open = |list: &[i64]| (0..list.len()).filter(|d| list[*d] == DYNAMIC).collect();
+        Self { open_sizes: open(&buffer.shape()), open_strides: open(&strides) }
+    }
+}
+
+fn strides(buffer: Type<'_>) -> Vec<i64> {
+    let mut strides = vec![DYNAMIC; buffer.shape().len()];
+    let mut offset = 0;
+    // SAFETY: a memref type, and room for one stride a dimension.
+    unsafe { mlir_sys::mlirMemRefTypeGetStridesAndOffset(buffer.to_raw(), strides.as_mut_ptr(), &raw mut offset) };
+    strides
+}
+
+/// Emits the kernel `name` for the op of a kernel function on tensors, on buffers and scalars of types `arguments` (as
+/// [`cpu::lower_kernel`] has them); returns how it is started.
+pub fn lower<'c>(
+    context: &'c Context,
+    device: Op<'c>,
+    kernel: Op<'c>,
+    op: OpView<'c>,
+    name: &str,
+    arguments: &[Type<'c>],
+) -> Result<KernelLaunch, Failed> {
+    let (Some(row), Some(body)) = (kernels::row(&op.name()), block_of(device, 0)) else { return Err(Failed) };
+    aitmlir_dialects::capture::sink_constants(context, op.0);
+    let b = Builder::at_end(context, body, location_of(op.0));
+    let extents = (row.extent_count)(op);
+    let mut launch = Launch::default();
+    let (pointer, i64_type) = (pointer_type(b), context.int_type(64));
+    let mut types = Vec::new();
+    for argument in arguments {
+        let interface = argument.is_buffer().then(|| Interface::of(*argument));
+        types.extend(launch.argument(pointer, i64_type, interface.as_ref()));
+    }
+    for i in 0..extents {
+        types.push(i64_type);
+        launch.integer(&format!("extent {i}"));
+    }
+    types.push(pointer);
+    let mut made: Result<Body, Unsupported> = Err(Unsupported(String::new()));
+    let mut record = None;
+    let region = b.region(&types, |b, args| {
+        let (values, extents) = values(b, arguments, &args[..args.len() - 1], extents);
+        record = Some((b, args[args.len() - 1]));
+        made = cpu::with_values(kernel, op, device, b, &values, |k| (row.body)(k, &extents));
+        b.op("llvm.return", &[], &[], &[], vec![]);
+    });
+    let (shape, fails) = match (made, record) {
+        (Ok(shape), Some((b, record))) => {
+            hoist_allocas(b);
+            (shape, replace_failures(b, record))
+        }
+        (Err(cause), _) => {
+            emit_op_error(op.0, &cause.to_string());
+            return Err(Failed);
+        }
+        (Ok(_), None) => return Err(Failed),
+    };
+    launch.operands.push(FAILURE.to_owned());
+    launch.params.push(Param::Pointer { operand: launch.operands.len() as u32 - 1, offset: 0.into() });
+    function(b, name, &types, region, shape.block);
+    if !fails {
+        // The parameter stays, so that all kernels look alike; nobody reads it.
+        launch.operands.pop();
+        launch.params.pop();
+        launch.params.push(Param::I64(0.into()));
+    }
+    let first = launch.dims.len() - extents;
+    let extent = |i: usize| Expr::Dim((first + i) as u32);
+    Ok(KernelLaunch {
+        name: name.to_owned(),
+        grid: (shape.grid)(&extent),
+        block: shape.block,
+        cluster: [1; 3],
+        smem_bytes: shape.smem_bytes,
+        dims: launch.dims,
+        operands: launch.operands,
+        params: launch.params,
+        workspace: None,
+    })
+}
+
+/// The parts of a [`KernelLaunch`] that follow the arguments.
+#[derive(Default)]
+struct Launch {
+    dims: Vec<String>,
+    operands: Vec<String>,
+    params: Vec<Param>,
+}
+
+impl Launch {
+    fn integer(&mut self, name: &str) {
+        self.params.push(Param::I64(Expr::Dim(self.dims.len() as u32)));
+        self.dims.push(name.to_owned());
+    }
+
+    /// The parameters of an argument: a buffer's address and open integers, or a scalar's word.
+    fn argument<'c>(&mut self, pointer: Type<'c>, i64_type: Type<'c>, interface: Option<&Interface>) -> Vec<Type<'c>> {
+        let Some(interface) = interface else {
+            self.integer("scalar");
+            return vec![i64_type];
+        };
+        let operand = self.operands.len();
+        self.params.push(Param::Pointer { operand: operand as u32, offset: 0.into() });
+        interface.open_sizes.iter().for_each(|d| self.integer(&format!("size {d} of operand {operand}")));
+        interface.open_strides.iter().for_each(|d| self.integer(&format!("stride {d} of operand {operand}")));
+        self.operands.push(format!("operand {operand}"));
+        let integers = interface.open_sizes.len() + interface.open_strides.len();
+        std::iter::once(pointer).chain(std::iter::repeat_n(i64_type, integers)).collect()
+    }
+}
+
+/// The buffers and scalars that the parameters stand for, and the extents.
+fn values<'c>(
+    b: Builder<'c>,
+    arguments: &[Type<'c>],
+    parameters: &[Val<'c>],
+    extents: usize,
+) -> (Vec<Val<'c>>, Vec<Val<'c>>) {
+    let index = b.context().index_type();
+    let mut next = parameters.iter().copied();
+    let mut take = |n: usize| next.by_ref().take(n).collect::<Vec<_>>();
+    let mut made = Vec::new();
+    for argument in arguments {
+        let first = take(1)[0];
+        if !argument.is_buffer() {
+            made.push(from_word(b, first, *argument));
+            continue;
+        }
+        let interface = Interface::of(*argument);
+        let mut integers = |n: usize| take(n).into_iter().map(|v| b.index_cast(v, index)).collect::<Vec<_>>();
+        let (sizes, open) = (integers(interface.open_sizes.len()), integers(interface.open_strides.len()));
+        let (shape, element) = (argument.shape(), argument.element_type());
+        made.push(if is_row_major(*argument) {
+            buffer_at(b, first, memref_type(&shape, element), &sizes)
+        } else {
+            let known = strides(*argument);
+            let filled = |known: &[i64], open: Vec<Val<'c>>| {
+                let mut open = open.into_iter();
+                let value = |k: &i64| if *k == DYNAMIC { open.next() } else { Some(b.index(*k)) };
+                known.iter().filter_map(value).collect::<Vec<_>>()
+            };
+            let buffer = strided_memref_type(&shape, element, &known, 0);
+            strided_buffer_at(b, first, buffer, &filled(&shape, sizes), &filled(&known, open))
+        });
+    }
+    let extents = take(extents).into_iter().map(|v| b.index_cast(v, index)).collect();
+    (made, extents)
+}
+
+/// A function that the driver finds and launches.
+fn function<'c>(
+    b: Builder<'c>,
+    name: &str,
+    parameters: &[Type<'c>],
+    region: melior::ir::Region<'c>,
+    block: [u32; 3],
+) -> Op<'c> {
+    let context = b.context();
+    let list: Vec<String> = parameters.iter().map(|t| t.to_string()).collect();
+    let text = format!("!llvm.func<void ({})>", list.join(", "));
+    let Some(r#type) = Type::parse(context, &text) else { panic!("{text} is a type of the llvm dialect") };
+    let threads: Vec<i32> = block.iter().map(|n| *n as i32).collect();
+    let attributes: [(&str, Attribute<'c>); 4] = [
+        ("sym_name", b.str_attr(name)),
+        ("function_type", b.type_attr(r#type)),
+        ("nvvm.kernel", b.unit_attr()),
+        ("nvvm.reqntid", b.i32s_attr(&threads)),
+    ];
+    b.op("llvm.func", &[], &[], &attributes, vec![region])
+}
+
+/// Moves stack arrays to the kernel's entry: in a loop they would take new memory in each step.
+fn hoist_allocas(b: Builder<'_>) {
+    let Some(first) = operations_of(b.block()).first().copied() else { return };
+    for_each(b.block(), &mut |op| {
+        if OpView(op).name() == "memref.alloca" && OpView(op).operands().is_empty() {
+            // SAFETY: two live ops of one function; the array depends on nothing.
+            unsafe { mlir_sys::mlirOperationMoveBefore(op.to_raw(), first.to_raw()) };
+        }
+    });
+}
+
+/// Replaces calls of `aitmlir_rt_fail`, with which kernels for the CPU stop a run: the first thread whose check fails fills
+/// the record, and every such thread ends. Are there such calls?
+fn replace_failures<'c>(b: Builder<'c>, record: Val<'c>) -> bool {
+    let mut calls = Vec::new();
+    for_each(b.block(), &mut |op| {
+        let callee = OpView(op).attr("callee").map(|a| a.to_string());
+        if OpView(op).name() == "func.call" && callee.as_deref() == Some("@aitmlir_rt_fail") {
+            calls.push(op);
+        }
+    });
+    let i64_type = b.context().int_type(64);
+    for call in &calls {
+        let b = Builder::before(b.context(), *call);
+        let one = b.int(i64_type, 1);
+        // `or`, ordered as a relaxed access.
+        let attributes = [
+            ("bin_op", Attribute::parse(b.context(), "4 : i64").unwrap_or_else(|| b.i64_attr(4))),
+            ("ordering", b.i64_attr(2)),
+        ];
+        let before = b.op1("llvm.atomicrmw", &[record, one], i64_type, &attributes);
+        let first = b.cmpi("eq", before, b.int(i64_type, 0));
+        let arguments = OpView(*call).operands();
+        b.when(first, |b| {
+            for (i, argument) in arguments.iter().enumerate() {
+                let attributes =
+                    [("rawConstantIndices", b.i32s_attr(&[i as i32 + 1])), ("elem_type", b.type_attr(i64_type))];
+                let slot = b.op1("llvm.getelementptr", &[record], pointer_type(b), &attributes);
+                b.op("llvm.store", &[*argument, slot], &[], &[], vec![]);
+            }
+        });
+        b.op("nvvm.exit", &[], &[], &[], vec![]);
+        erase(*call);
+    }
+    !calls.is_empty()
+}
+
+fn for_each<'c>(block: aitmlir_dialects::types::Blk<'c>, visit: &mut dyn FnMut(Op<'c>)) {
+    for op in operations_of(block) {
+        for nested in (0..op.region_count()).flat_map(|region| blocks_of(op, region)) {
+            for_each(nested, visit);
+        }
+        visit(op);
+    }
+}

@@ -1,0 +1,179 @@
+//! Launches on a GPU: the host program gives the runtime addresses and integers, and the runtime does what the kernel's
+//! [`KernelLaunch`] says with them. Kernels of one model are functions of one module, which becomes one cubin.
+
+use super::{
+    Chip,
+    entry::{self, Interface},
+    kernels,
+};
+use crate::{
+    cpu,
+    host::{
+        launch::{Launches, Site, key, name},
+        memory::{call_runtime, offset_pointer, pointer_of, pointer_type, to_word},
+    },
+};
+use aitmlir_dialects::{
+    ait::OpView,
+    builder::{Builder, block_of},
+    diagnostics::emit_op_error,
+    pass::{Failed, PassContext},
+    types::{Op, TypeExt, Types, Val},
+};
+use kernel_launch::KernelLaunch;
+use melior::ir::{Attribute, AttributeLike, ValueLike, attribute::ArrayAttribute};
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// The symbol of the module of kernels.
+pub const DEVICE: &str = "device";
+/// The module's attribute that holds the descriptions of its kernels.
+pub const KERNELS: &str = "ait.kernels";
+/// The module's attribute that says that kernels check data.
+pub const CHECKS: &str = "ait.checks";
+
+/// What the library says of a kernel.
+#[derive(Serialize)]
+struct Described<'a> {
+    op: &'a str,
+    launch: &'a KernelLaunch,
+}
+
+/// Lowers launches to kernels of a GPU.
+pub struct CudaLaunches<'c> {
+    chip: &'static Chip,
+    /// The module of kernels.
+    device: Op<'c>,
+    /// Kernel and argument types to the number of the kernel.
+    lowered: HashMap<String, usize>,
+    /// The op and the launch of each kernel.
+    kernels: Vec<(String, KernelLaunch)>,
+}
+
+impl<'c> CudaLaunches<'c> {
+    /// Makes the module of kernels.
+    pub fn new(pass: &PassContext<'c>, chip: &'static Chip) -> Result<Self, Failed> {
+        let body = block_of(pass.op, 0).ok_or(Failed)?;
+        let b = Builder::at_end(pass.context, body, melior::ir::Location::unknown(pass.context));
+        let region = b.region(&[], |_, _| {});
+        let attributes = [("sym_name", b.str_attr(DEVICE)), ("ait.chip", b.str_attr(chip.name))];
+        let device = b.op("builtin.module", &[], &[], &attributes, vec![region]);
+        Ok(Self { chip, device, lowered: HashMap::new(), kernels: Vec::new() })
+    }
+
+    /// Is there a kernel for the op of `kernel`? Says so at the launch where there is none.
+    pub fn knows(&self, launch: Op<'c>, kernel: Op<'c>) -> bool {
+        let Some(compute) = cpu::kernel_op(kernel) else { return true };
+        match kernels::supported(self.chip, compute) {
+            Ok(()) => true,
+            Err(cause) => {
+                emit_op_error(launch, &format!("'{}' {cause}", compute.name()));
+                false
+            }
+        }
+    }
+
+    /// Describes the kernels on their module.
+    pub fn finish(&self, pass: &PassContext<'c>) -> Result<(), Failed> {
+        let b = Builder::before(pass.context, self.device);
+        let mut texts: Vec<Attribute<'c>> = Vec::new();
+        for (op, launch) in &self.kernels {
+            let text = serde_json::to_string(&Described { op, launch }).map_err(|cause| {
+                emit_op_error(self.device, &format!("the launch of '{}': {cause}", launch.name));
+                Failed
+            })?;
+            texts.push(b.str_attr(&text));
+        }
+        set_attr(self.device, KERNELS, ArrayAttribute::new(pass.context, &texts).into());
+        if self.kernels.iter().any(|(_, launch)| launch.operands.iter().any(|o| o == entry::FAILURE)) {
+            set_attr(self.device, CHECKS, b.unit_attr());
+        }
+        Ok(())
+    }
+
+    /// The number of the kernel for a launch, which is lowered the first time.
+    fn kernel(&mut self, pass: &PassContext<'c>, site: &Site<'c>) -> Result<usize, Failed> {
+        if let Some(number) = self.lowered.get(&key(site)) {
+            return Ok(*number);
+        }
+        let number = self.kernels.len();
+        let compute = site.compute()?;
+        let name = name(number, &site.callee);
+        let launch = entry::lower(pass.context, self.device, site.kernel, compute, &name, &site.types())?;
+        self.kernels.push((compute.name(), launch));
+        self.lowered.insert(key(site), number);
+        Ok(number)
+    }
+}
+
+impl<'c> Launches<'c> for CudaLaunches<'c> {
+    fn launch(&mut self, pass: &PassContext<'c>, site: &Site<'c>, b: Builder<'c>) -> Result<(), Failed> {
+        let number = self.kernel(pass, site)?;
+        let compute = site.compute()?;
+        let row = kernels::row(&compute.name()).ok_or(Failed)?;
+        let extents = cpu::with_values(site.kernel, compute, pass.op, b, &site.arguments(), row.extents);
+        let i64_type = b.context().int_type(64);
+        let mut operands = Vec::new();
+        let mut dims = Vec::new();
+        for argument in site.arguments() {
+            if argument.r#type().is_buffer() {
+                let (address, integers) = described(b, argument);
+                operands.push(address);
+                dims.extend(integers.into_iter().map(|v| b.index_cast(v, i64_type)));
+            } else {
+                dims.push(to_word(b, argument));
+            }
+        }
+        dims.extend(extents.into_iter().map(|v| b.index_cast(v, i64_type)));
+        if self.kernels[number].1.operands.iter().any(|o| o == entry::FAILURE) {
+            let pointer = pointer_type(b);
+            operands.extend(call_runtime(b, pass.op, "aitmlir_rt_failure_record", &[site.run], Some(pointer)));
+        }
+        let count = |n: usize| b.int(i64_type, n as i64);
+        let arguments = [
+            site.run,
+            count(number),
+            site.array(b, &operands),
+            count(operands.len()),
+            site.array(b, &dims),
+            count(dims.len()),
+        ];
+        call_runtime(b, pass.op, "aitmlir_rt_launch", &arguments, None);
+        Ok(())
+    }
+}
+
+/// The address of a buffer's first element, and the integers that its type leaves open.
+fn described<'c>(b: Builder<'c>, buffer: Val<'c>) -> (Val<'c>, Vec<Val<'c>>) {
+    let interface = Interface::of(buffer.r#type());
+    let view = cpu::view::View::of(b, buffer);
+    let bytes = b.muli(view.offset, b.index(view.element().bytes()));
+    let address = offset_pointer(b, pointer_of(b, buffer), bytes);
+    let sizes = interface.open_sizes.iter().map(|d| view.axes[*d].size);
+    let strides = interface.open_strides.iter().map(|d| view.axes[*d].stride);
+    (address, sizes.chain(strides).collect())
+}
+
+fn set_attr<'c>(op: Op<'c>, name: &str, value: Attribute<'c>) {
+    // SAFETY: a live op; the attribute is of its context.
+    unsafe {
+        mlir_sys::mlirOperationSetAttributeByName(op.to_raw(), melior::StringRef::new(name).to_raw(), value.to_raw());
+    }
+}
+
+/// The descriptions of a device module's kernels, as JSON.
+pub fn descriptions(device: Op<'_>) -> Vec<String> {
+    OpView(device).strings(KERNELS)
+}
+
+/// Takes the module of kernels out of a lowered module.
+pub fn take_device<'c>(module: Op<'c>) -> Option<melior::ir::Module<'c>> {
+    let device = aitmlir_dialects::builder::operations_of(block_of(module, 0)?).into_iter().find(|op| {
+        OpView(*op).name() == "builtin.module" && OpView(*op).string("sym_name").as_deref() == Some(DEVICE)
+    })?;
+    // SAFETY: the module op leaves its parent and is owned by the result.
+    unsafe {
+        mlir_sys::mlirOperationRemoveFromParent(device.to_raw());
+        Some(melior::ir::Module::from_raw(mlir_sys::mlirModuleFromOperation(device.to_raw())))
+    }
+}
