@@ -32,6 +32,12 @@ impl<'c> Builder<'c> {
         Self { context, block, before: None, location }
     }
 
+    /// Inserts before all ops of `block`.
+    pub fn at_start(context: &'c Context, block: Blk<'c>, location: Location<'c>) -> Self {
+        let first = operations_of(block).first().copied();
+        Self { context, block, before: first, location }
+    }
+
     /// Inserts before `op`, at its location. `op` must be in a block.
     pub fn before(context: &'c Context, op: Op<'c>) -> Self {
         // SAFETY: the block that holds a live op is live.

@@ -178,6 +178,9 @@ pub struct DeviceInfo {
     /// Can a kernel find that a check fails? Then a run waits for its end, to tell.
     #[serde(default)]
     pub checks: bool,
+    /// Operations of the matrix products of a run, where they are known at compile time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flops: Option<u64>,
 }
 
 /// A kernel of a model.

@@ -1,6 +1,6 @@
 """Runs the ONNX backend suite and compares the outcomes with expected.txt.
 
-usage: python -m conformance [--filter REGEX] [--kind KIND] [-j N] [--list] [--bless] [-v] [--keep]
+usage: python -m conformance [--filter REGEX] [--kind KIND] [-j N] [--device DEVICE] [--list] [--bless] [-v] [--keep]
 """
 
 from __future__ import annotations
@@ -46,17 +46,21 @@ def main() -> int:
             print(f"{result.case}: {result.outcome.outcome} {result.outcome.reason}\n{result.outcome.detail}".rstrip())
     print(_tables(results))
     if options.filter is None and options.kind is None:
-        report.write_json("conformance.json", {"target": "cpu", "kinds": _by_kind(results)})
-        report.write_json("conformance-cases.json", [asdict(result) for result in results])
+        suffix = "" if options.device == "cpu" else f"-{options.device}"
+        report.write_json(f"conformance{suffix}.json", {"target": options.device, "kinds": _by_kind(results)})
+        report.write_json(f"conformance-cases{suffix}.json", [asdict(result) for result in results])
     if options.bless:
-        expected.bless(results)
-    return _verdict(results)
+        expected.bless(results, options.device)
+    return _verdict(results, options.device)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="conformance", description=__doc__.splitlines()[0])
     parser.add_argument("--filter", metavar="REGEX", help="only cases whose kind/name matches")
     parser.add_argument("--kind", choices=KINDS, help="only one kind")
+    parser.add_argument(
+        "--device", choices=("cpu", "sim"), default="cpu", help="the CPU, or code for CUDA on the simulator (not whole nets)"
+    )
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N", help="cases at a time")
     parser.add_argument("--list", action="store_true", help="list the cases and their operators")
     parser.add_argument("--bless", action="store_true", help="make these outcomes the expected ones")
@@ -68,6 +72,9 @@ def _options() -> argparse.Namespace:
 def _selected(case: Case, options: argparse.Namespace) -> bool:
     if options.kind is not None and case.kind != options.kind:
         return False
+    # Whole nets are too much for the simulator.
+    if options.device == "sim" and case.kind == "light":
+        return False
     return options.filter is None or re.search(options.filter, case.id) is not None
 
 
@@ -75,7 +82,7 @@ def _run(cases: Sequence[Case], options: argparse.Namespace) -> Iterable[Result]
     # Forked workers have NumPy and onnx loaded already; each case runs in a fork of its own again.
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(options.j, mp_context=context) as pool:
-        done = pool.map(partial(execute, keep=options.keep), cases)
+        done = pool.map(partial(execute, keep=options.keep, device=options.device), cases)
         for number, result in enumerate(done, start=1):
             if number % PROGRESS_EVERY == 0:
                 print(f"{number} of {len(cases)} cases", flush=True)
@@ -112,8 +119,8 @@ def _tables(results: Sequence[Result]) -> str:
     return "\n\n" + "\n\n".join(reversed(parts)) + "\n"
 
 
-def _verdict(results: Sequence[Result]) -> int:
-    changes = expected.changes(results)
+def _verdict(results: Sequence[Result], device: str) -> int:
+    changes = expected.changes(results, device)
     for change in changes:
         print(change)
     print(f"conformance, cases with the expected outcome: {len(results) - len(changes)} passed, {len(changes)} failed")

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import onnx
 from harness import TARGET, tools
+from harness import simulated
 from harness.abi import AbiError, Model
 from harness.isolate import Crash, isolated
 from onnx import numpy_helper
@@ -34,17 +35,21 @@ class Result:
     run_s: float
 
 
-def execute(case: Case, keep: bool = False) -> Result:
+# How a case is compiled for each device. The simulator runs PTX, so that no ptxas is needed.
+ARGUMENTS = {"cpu": [], "sim": ["--target", "cuda:sm_80", "--embed-ptx"]}
+
+
+def execute(case: Case, keep: bool = False, device: str = "cpu") -> Result:
     """Compiles and runs a case. Nothing that it does ends this process."""
     folder = WORK / case.kind / case.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     library = folder / "model.so"
-    compiled = tools.compile_model(pathlib.Path(case.model), library, timeout=COMPILE_TIMEOUT)
+    compiled = tools.compile_model(pathlib.Path(case.model), library, *ARGUMENTS[device], timeout=COMPILE_TIMEOUT)
     outcome = _compile_outcome(compiled, library)
     started = time.monotonic()
     if outcome is None:
-        outcome = _isolated_run(case, library)
+        outcome = _isolated_run(case, library, device)
     run_s = time.monotonic() - started
     if not keep:
         shutil.rmtree(folder, ignore_errors=True)
@@ -62,28 +67,30 @@ def _compile_outcome(compiled: tools.Call, library: pathlib.Path) -> Outcome | N
     return None
 
 
-def _isolated_run(case: Case, library: pathlib.Path) -> Outcome:
+def _isolated_run(case: Case, library: pathlib.Path, device: str) -> Outcome:
     try:
-        return Outcome(**isolated(lambda: asdict(_run(case, library)), RUN_TIMEOUT))
+        return Outcome(**isolated(lambda: asdict(_run(case, library, device)), RUN_TIMEOUT))
     except Crash as crash:
         return Outcome(CRASH, f"run-{crash}".replace(" ", "-"), str(crash))
 
 
-def _run(case: Case, library: pathlib.Path) -> Outcome:
+def _run(case: Case, library: pathlib.Path, device: str) -> Outcome:
     try:
         if not case.data:
             return Outcome(RUN_ERROR, "no-data", "the suite gives no data for this case")
-        with Model(library) as model:
+        with simulated.Model(library) if device == "sim" else Model(library) as model:
             graph = onnx.load(case.model).graph
             outcomes = (_run_data(case, graph, model, data) for data in case.data)
             return next((outcome for outcome in outcomes if outcome.outcome != PASS), Outcome(PASS))
+    except simulated.Finding as finding:
+        return Outcome(WRONG, f"finding:{reason_of(str(finding))}", str(finding))
     except AbiError as error:
         return Outcome(RUN_ERROR, reason_of(str(error)), str(error))
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here is an outcome of this case
         return Outcome(RUN_ERROR, f"harness:{type(error).__name__}", str(error))
 
 
-def _run_data(case: Case, graph: onnx.GraphProto, model: Model, data: DataSet) -> Outcome:
+def _run_data(case: Case, graph: onnx.GraphProto, model: Model | simulated.Model, data: DataSet) -> Outcome:
     if not all((*data.inputs, *data.outputs)):
         return Outcome(RUN_ERROR, "no-tensor-value", "the C ABI passes tensors only")
     values = _values(graph, data)

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from .execute import Result
 from .outcome import PASS
 
-FILE = pathlib.Path(__file__).with_name("expected.txt")
+FILES = {
+    "cpu": pathlib.Path(__file__).with_name("expected.txt"),
+    "sim": pathlib.Path(__file__).with_name("expected-sim.txt"),
+}
 HEADER = """\
 # Cases of the ONNX backend suite that do not pass: case, outcome, reason. All others must pass.
 # Written by `make conformance ARGS=--bless`. The outcome is compared; the reason is for the reader.
@@ -30,17 +33,17 @@ class Change:
         return f"{self.what}: {self.result.case}: expected {self.expected}, got {found}"
 
 
-def read() -> dict[str, tuple[str, str]]:
+def read(device: str) -> dict[str, tuple[str, str]]:
     """case -> (outcome, reason)"""
-    if not FILE.is_file():
+    if not FILES[device].is_file():
         return {}
-    lines = [line.split(maxsplit=2) for line in FILE.read_text().splitlines() if line and not line.startswith("#")]
+    lines = [line.split(maxsplit=2) for line in FILES[device].read_text().splitlines() if line and not line.startswith("#")]
     return {fields[0]: (fields[1], fields[2] if len(fields) > 2 else "") for fields in lines}
 
 
-def changes(results: Sequence[Result]) -> list[Change]:
+def changes(results: Sequence[Result], device: str) -> list[Change]:
     """What differs from the file."""
-    expected = read()
+    expected = read(device)
     found = []
     for result in results:
         before = expected.get(result.case, (PASS, ""))[0]
@@ -52,12 +55,12 @@ def changes(results: Sequence[Result]) -> list[Change]:
     return found
 
 
-def bless(results: Sequence[Result]) -> None:
+def bless(results: Sequence[Result], device: str) -> None:
     """Makes these results the expected ones; what was not run stays as it is."""
-    entries = read()
+    entries = read(device)
     for result in results:
         entries.pop(result.case, None)
         if result.outcome.outcome != PASS:
             entries[result.case] = (result.outcome.outcome, result.outcome.reason)
     lines = [f"{case} {outcome} {reason}".rstrip() for case, (outcome, reason) in sorted(entries.items())]
-    FILE.write_text(HEADER + "".join(f"{line}\n" for line in lines))
+    FILES[device].write_text(HEADER + "".join(f"{line}\n" for line in lines))

@@ -16,6 +16,7 @@ pub struct Kernels<'c> {
     module: Module<'c>,
     descriptions: Vec<String>,
     checks: bool,
+    flops: Option<u64>,
 }
 
 impl<'c> Kernels<'c> {
@@ -25,7 +26,8 @@ impl<'c> Kernels<'c> {
         // SAFETY: the module outlives the questions.
         let op = unsafe { OperationRef::from_raw(kernels.as_operation().to_raw()) };
         let (descriptions, checks) = (launch::descriptions(op), OpView(op).has(launch::CHECKS));
-        Some(Self { module: kernels, descriptions, checks })
+        let flops = OpView(op).i64(launch::FLOPS).and_then(|n| u64::try_from(n).ok());
+        Some(Self { module: kernels, descriptions, checks, flops })
     }
 
     /// Compiles the kernels. Without ptxas a library holds PTX alone, if that is asked for.
@@ -57,6 +59,7 @@ impl<'c> Kernels<'c> {
             architecture: chip.name.to_owned(),
             kernels: kernels.collect::<Result<_>>()?,
             checks: self.checks,
+            flops: self.flops,
         })
     }
 }

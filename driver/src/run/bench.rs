@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use super::device_bench;
 use super::error::{Error, Result};
 use super::library::{Library, Model, Tensors};
 use super::tensor::Tensor;
@@ -40,6 +41,24 @@ pub struct Report {
     pub max_ms: f64,
     /// Mean.
     pub mean_ms: f64,
+    /// What else is known of a run on a device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<DeviceReport>,
+}
+
+/// A run on a device.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceReport {
+    /// What the device calls itself.
+    pub name: String,
+    /// Copies of inputs and outputs that the runs rotate over.
+    pub copies: usize,
+    /// Were the runs captured into a graph?
+    pub graph: bool,
+    /// Bytes of inputs, outputs and weights over the median time: what no run can do without.
+    pub tb_per_s: f64,
+    /// Operations of matrix products over the median time, where they are known at compile time.
+    pub tflop_per_s: Option<f64>,
 }
 
 /// At least this many runs are timed.
@@ -49,6 +68,24 @@ const MAX_RUNS: usize = 100_000;
 
 /// Measures runs on these inputs, into buffers that are made once where the shapes allow it.
 pub fn bench(library: &Library, model: &Model<'_>, inputs: &[Tensor], plan: Plan, threads: i32) -> Result<Report> {
+    if model.device().is_some() {
+        let made = outputs(library, model, inputs)?;
+        let made = made.ok_or_else(|| Error::Argument("the size of an output depends on data".to_owned()))?;
+        let measured = device_bench::measure(model, inputs, &made, plan)?;
+        let times = measured.times.iter().map(|ms| Duration::from_secs_f64(ms / 1e3)).collect();
+        let mut made = report(library, inputs, plan.warmup, threads, times)?;
+        let bytes = measured.bytes as f64 + library.info().constants.iter().map(|c| c.bytes as f64).sum::<f64>();
+        let seconds = made.median_ms / 1e3;
+        let flops = library.info().device.as_ref().and_then(|device| device.flops);
+        made.device = Some(DeviceReport {
+            name: model.device_name(),
+            copies: measured.copies,
+            graph: measured.graph,
+            tb_per_s: bytes / seconds / 1e12,
+            tflop_per_s: flops.map(|flops| flops as f64 / seconds / 1e12),
+        });
+        return Ok(made);
+    }
     let times = match outputs(library, model, inputs)? {
         Some(mut outputs) => {
             let (mut inputs, mut outputs) = (Tensors::new(inputs), Tensors::for_output(&mut outputs));
@@ -114,5 +151,6 @@ fn report(
         min_ms: ms(min),
         max_ms: ms(max),
         mean_ms: ms(total) / times.len() as f64,
+        device: None,
     })
 }

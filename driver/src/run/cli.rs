@@ -258,6 +258,12 @@ fn measure(args: &BenchArgs) -> Result<u8> {
         let bench::Report { median_ms, min_ms, max_ms, mean_ms, runs, .. } = report;
         let head = format!("{}: median {median_ms:.3} ms", report.model);
         print(&format!("{head}, min {min_ms:.3}, mean {mean_ms:.3}, max {max_ms:.3} ({runs} runs)\n"))?;
+        if let Some(device) = &report.device {
+            let rate = device.tflop_per_s.map(|rate| format!(", {rate:.1} TFLOP/s")).unwrap_or_default();
+            let how = if device.graph { "one graph" } else { "launches" };
+            let bench::DeviceReport { name, copies, tb_per_s, .. } = device;
+            print(&format!("{name}: {tb_per_s:.3} TB/s{rate}; {copies} copies of the buffers, {how}\n"))?;
+        }
     }
     Ok(0)
 }

@@ -1,6 +1,6 @@
 //! A compiled model, called through its C ABI.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -151,6 +151,28 @@ impl Model<'_> {
         self.library.check(unsafe { (api.run)(self.handle, input_data, inputs.count(), output_data, outputs.count()) })
     }
 
+    /// Runs the model on a stream of its device.
+    pub fn run_on(&self, inputs: &mut Tensors, outputs: &mut Tensors, stream: *mut c_void) -> Result<()> {
+        let api = &self.library.api;
+        let (input_data, output_data) = (inputs.data(), outputs.data());
+        let (input_count, output_count) = (inputs.count(), outputs.count());
+        // SAFETY: the tensors live during the call, those in device memory until the stream is synchronised.
+        let status = unsafe { (api.run_on)(self.handle, input_data, input_count, output_data, output_count, stream) };
+        self.library.check(status)
+    }
+
+    /// What the model's device calls itself.
+    pub fn device_name(&self) -> String {
+        // SAFETY: the name is a C string.
+        self.device().map(|device| unsafe { string(device.name) }).unwrap_or_default()
+    }
+
+    /// The device that the model runs on; none of a model for the CPU.
+    pub fn device(&self) -> Option<&DeviceTable> {
+        // SAFETY: the table lives as long as the model.
+        unsafe { (self.library.api.model_device)(self.handle).as_ref() }
+    }
+
     /// The shape of an output for these inputs: nothing for a dim that depends on data.
     pub fn output_shape(&self, inputs: &[Tensor], output: usize) -> Result<Vec<Option<i64>>> {
         let mut inputs = Tensors::new(inputs);
@@ -214,6 +236,15 @@ impl<'a> Tensors<'a> {
     /// Tensors to read.
     pub fn new(tensors: &'a [Tensor]) -> Tensors<'a> {
         Tensors::from_iter(tensors.iter())
+    }
+
+    /// Tensors of these types and shapes at these addresses in device memory.
+    pub fn on_device(tensors: &'a [Tensor], data: &[*mut u8]) -> Tensors<'a> {
+        let mut made = Tensors::from_iter(tensors.iter());
+        for (tensor, data) in made.tensors.iter_mut().zip(data) {
+            (tensor.data, tensor.memory) = (*data, 1);
+        }
+        made
     }
 
     /// Tensors to write.

@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod cli;
 pub mod compare;
+pub mod device_bench;
 pub mod error;
 pub mod inputs;
 pub mod inspect;

@@ -62,7 +62,8 @@ fn a_linker_without_compiler_driver_will_do() {
     let objects = ["program.o", "data.o", "runtime.a"].map(|name| at(&dir, name));
     std::fs::write(&objects[0], program()).expect("program");
     let architecture = object::check_program(program()).expect("program");
-    object::write_data_object(&objects[1], architecture, &info, &[]).expect("data");
+    let data = object::Data { info: &info, weights: &[], device: &DeviceCode::default() };
+    object::write_data_object(&objects[1], architecture, &data).expect("data");
     std::fs::write(&objects[2], link::RUNTIME).expect("runtime");
     let output = at(&dir, "plain.so");
     // The linker that the system's `cc` itself calls; `ld.lld` takes the same flags.

@@ -39,6 +39,11 @@ pub struct Elementwise<'a, 'c> {
 impl<'c> Elementwise<'_, 'c> {
     /// Emits the loops for the elements [lo, hi) of the result.
     pub fn emit(&self, b: Builder<'c>, range: (Val<'c>, Val<'c>), code: &ScalarCode<'_, 'c>) {
+        self.domains(b, &|b, domain| self.loops(b, domain, range, code));
+    }
+
+    /// Emits `walk` over the domain of results, then inputs: once, or for operands of equal sizes and for any.
+    pub fn domains(&self, b: Builder<'c>, walk: &dyn Fn(Builder<'c>, &Domain<'c>)) {
         let mut equal: Option<Val<'c>> = None;
         for (i, input) in self.inputs.iter().enumerate() {
             let skip = self.outs[0].axes.len() - input.axes.len();
@@ -50,17 +55,17 @@ impl<'c> Elementwise<'_, 'c> {
             }
         }
         match equal {
-            None => self.loops(b, range, true, code),
+            None => walk(b, &self.domain(b, true)),
             Some(equal) => {
                 b.if_(
                     equal,
                     &[],
                     |b| {
-                        self.loops(b, range, true, code);
+                        walk(b, &self.domain(b, true));
                         vec![]
                     },
                     |b| {
-                        self.loops(b, range, false, code);
+                        walk(b, &self.domain(b, false));
                         vec![]
                     },
                 );
@@ -68,18 +73,26 @@ impl<'c> Elementwise<'_, 'c> {
         }
     }
 
-    fn loops(&self, b: Builder<'c>, range: (Val<'c>, Val<'c>), equal: bool, code: &ScalarCode<'_, 'c>) {
-        let outs = self.outs.len();
+    fn domain(&self, b: Builder<'c>, equal: bool) -> Domain<'c> {
         let inputs = (0..self.inputs.len()).map(|i| self.stretched(b, i, equal));
         let views: Vec<_> = self.outs.iter().cloned().chain(inputs).collect();
         let pinned = |i: usize| self.pinned.get(i).copied().unwrap_or(false);
-        let domain = Domain::new(b, views, |i| pinned(i) || pinned(i + 1));
+        Domain::new(b, views, |i| pinned(i) || pinned(i + 1))
+    }
+
+    /// The coordinate of each axis that is pinned, from those of a domain's groups; 0 of the others.
+    pub fn pinned_coordinates(&self, b: Builder<'c>, domain: &Domain<'c>, coordinates: &[Val<'c>]) -> Vec<Val<'c>> {
+        let zero = b.index(0);
+        (0..domain.views[0].axes.len())
+            .map(|axis| domain.groups.iter().position(|g| g.axes == [axis]).map_or(zero, |g| coordinates[g]))
+            .collect()
+    }
+
+    fn loops(&self, b: Builder<'c>, domain: &Domain<'c>, range: (Val<'c>, Val<'c>), code: &ScalarCode<'_, 'c>) {
+        let outs = self.outs.len();
         let groups: Vec<_> = (0..domain.groups.len()).collect();
         domain.range(b, &groups, range, &mut |b, coordinates, offsets| {
-            let zero = b.index(0);
-            let at: Vec<_> = (0..domain.views[0].axes.len())
-                .map(|axis| domain.groups.iter().position(|g| g.axes == [axis]).map_or(zero, |g| coordinates[g]))
-                .collect();
+            let at = self.pinned_coordinates(b, domain, coordinates);
             let values: Vec<_> =
                 domain.views[outs..].iter().zip(&offsets[outs..]).map(|(v, offset)| v.load(b, *offset)).collect();
             for ((value, view), offset) in code(b, &at, &values).into_iter().zip(&domain.views).zip(offsets) {

@@ -46,7 +46,8 @@ pub fn inline_at<'c>(b: Builder<'c>, block: Blk<'c>, arguments: &[Val<'c>], coor
     values
 }
 
-fn for_each_index<'c>(block: Blk<'c>, visit: &mut dyn FnMut(Op<'c>, usize)) {
+/// Visits the `ait.index` ops of a block and of all that is nested in it, each with its axis.
+pub fn for_each_index<'c>(block: Blk<'c>, visit: &mut dyn FnMut(Op<'c>, usize)) {
     for op in operations_of(block) {
         in_op(op, visit);
     }

@@ -27,12 +27,12 @@ pub(crate) mod map;
 pub mod math;
 mod nms;
 mod nonzero;
-mod norm;
+pub(crate) mod norm;
 mod pad;
 mod pool;
 mod product;
 mod random;
-mod reduce;
+pub(crate) mod reduce;
 mod resize;
 mod rnn;
 mod roi_align;
@@ -191,8 +191,7 @@ impl<'c> Kernel<'c> {
             return;
         }
         let context = self.b.context();
-        let first = operations_of(body)[0];
-        let b = Builder::before(context, first).with_location(self.b.location());
+        let b = Builder::at_start(context, body, self.b.location());
         let region = b.region(arguments, |b, args| make(b, args));
         function(b, name, arguments, results, region);
     }

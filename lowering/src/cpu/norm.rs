@@ -55,7 +55,7 @@ fn body<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported>
 }
 
 /// Scale or bias [C] for [N, C, ...].
-fn by_channel<'c>(b: Builder<'c>, param: &View<'c>, result: &View<'c>) -> View<'c> {
+pub fn by_channel<'c>(b: Builder<'c>, param: &View<'c>, result: &View<'c>) -> View<'c> {
     let mut view = param.clone();
     let channels = Axis { size: result.axes[1].size, static_size: result.axes[1].static_size, ..param.axes[0] };
     view.axes = result.axes.iter().map(|a| Axis::stretched(b, a.size, a.static_size)).collect();
@@ -64,7 +64,7 @@ fn by_channel<'c>(b: Builder<'c>, param: &View<'c>, result: &View<'c>) -> View<'
 }
 
 /// [N, C, ...] as [N, groups, C / groups, ...].
-fn grouped<'c>(b: Builder<'c>, view: View<'c>, groups: i64) -> View<'c> {
+pub fn grouped<'c>(b: Builder<'c>, view: View<'c>, groups: i64) -> View<'c> {
     let channels = view.axes[1];
     let part = if channels.static_size == DYNAMIC { DYNAMIC } else { channels.static_size / groups };
     let size = b.divsi(channels.size, b.index(groups));

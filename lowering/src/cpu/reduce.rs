@@ -86,14 +86,24 @@ impl<'c> Accumulation<'c> {
     }
 
     /// For log-sum-exp the reduction that finds what to subtract.
-    fn shifting(self) -> Option<Self> {
+    pub fn shifting(self) -> Option<Self> {
         (self.kind == ReduceKind::LogSumExp).then_some(Self { kind: ReduceKind::Max, to: self.acc, ..self })
     }
 
     /// The maximum as a shift: 0 where it is infinite.
-    fn shift(self, b: Builder<'c>, max: Val<'c>) -> Val<'c> {
+    pub fn shift(self, b: Builder<'c>, max: Val<'c>) -> Val<'c> {
         let finite = b.cmpf("olt", self.acc.abs(b, max), self.acc.highest(b));
         b.select(finite, max, self.acc.constant(b, 0.0))
+    }
+
+    /// Two accumulators as one.
+    pub fn merge(self, b: Builder<'c>, x: Val<'c>, y: Val<'c>) -> Val<'c> {
+        match self.kind {
+            ReduceKind::Max => self.acc.max(b, x, y),
+            ReduceKind::Min => self.acc.min(b, x, y),
+            ReduceKind::Prod => self.reassociable(b, "mul", x, y),
+            _ => self.reassociable(b, "add", x, y),
+        }
     }
 
     fn reassociable(self, b: Builder<'c>, what: &str, x: Val<'c>, y: Val<'c>) -> Val<'c> {

@@ -86,7 +86,7 @@ fn declare<'c>(k: &Kernel<'c>, name: &str, arguments: &[Type<'c>], results: &[Ty
         return;
     }
     let context = k.b.context();
-    let b = Builder::before(context, operations[0]).with_location(k.b.location());
+    let b = Builder::at_start(context, body, k.b.location());
     let attributes: [(&str, Attribute<'_>); 3] = [
         ("sym_name", StringAttribute::new(context, name).into()),
         ("sym_visibility", StringAttribute::new(context, "private").into()),

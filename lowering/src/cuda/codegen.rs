@@ -30,7 +30,7 @@ const TO_LLVM: &str = "builtin.module(canonicalize,cse,\
     convert-scf-to-cf,\
     arith-expand{include-bf16=true},convert-math-to-llvm,\
     convert-vector-to-llvm,finalize-memref-to-llvm,convert-arith-to-llvm,convert-index-to-llvm,\
-    convert-cf-to-llvm,convert-nvvm-to-llvm,reconcile-unrealized-casts,canonicalize,cse)";
+    convert-func-to-llvm,convert-cf-to-llvm,convert-nvvm-to-llvm,reconcile-unrealized-casts,canonicalize,cse)";
 
 /// Registers the upstream passes of [`to_llvm_dialect`]; each call after the first does nothing.
 fn register_passes() {

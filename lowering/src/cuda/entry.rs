@@ -1,6 +1,6 @@
 //! The entry of a kernel: parameters become buffers, and the kernel's row fills in the rest.
 
-use super::kernels::{self, Body};
+use super::kernels::{self, Body, BodyRow, How, Operand, Whole};
 use crate::{
     cpu::{self, Unsupported, view::is_row_major},
     host::memory::{buffer_at, from_word, pointer_type, strided_buffer_at},
@@ -56,8 +56,85 @@ pub fn lower<'c>(
     name: &str,
     arguments: &[Type<'c>],
 ) -> Result<KernelLaunch, Failed> {
-    let (Some(row), Some(body)) = (kernels::row(&op.name()), block_of(device, 0)) else { return Err(Failed) };
+    let row = kernels::row(&op.name()).ok_or(Failed)?;
     aitmlir_dialects::capture::sink_constants(context, op.0);
+    match &row.how {
+        How::Body(row) => lower_body(context, device, kernel, op, name, arguments, row),
+        How::Whole { emit, .. } => lower_whole(context, device, op, name, arguments, *emit),
+    }
+}
+
+/// Describes the buffers to a row that emits all of a kernel.
+fn lower_whole<'c>(
+    context: &'c Context,
+    device: Op<'c>,
+    op: OpView<'c>,
+    name: &str,
+    arguments: &[Type<'c>],
+    emit: for<'a> fn(&Whole<'a, 'c>) -> Result<KernelLaunch, Unsupported>,
+) -> Result<KernelLaunch, Failed> {
+    let mut launch = Launch::default();
+    let (pointer, i64_type) = (context.int_type(64), context.int_type(64));
+    let mut operands = Vec::new();
+    for argument in arguments {
+        if !argument.is_buffer() {
+            emit_op_error(op.0, "uses a scalar from outside, which its kernel does not take");
+            return Err(Failed);
+        }
+        let (number, first) = (launch.operands.len() as u32, launch.dims.len());
+        let interface = Interface::of(*argument);
+        launch.argument(pointer, i64_type, Some(&interface));
+        let (sizes, strides) = formulas(*argument, &interface, first);
+        operands.push(Operand { number, element: argument.element_type(), sizes, strides });
+    }
+    // SAFETY: the op is a module; it stays owned by its parent, so that the handle must not be dropped.
+    let module = std::mem::ManuallyDrop::new(unsafe {
+        melior::ir::Module::from_raw(mlir_sys::mlirModuleFromOperation(device.to_raw()))
+    });
+    let whole = Whole { context, module: &module, name, op, operands: &operands, dims: &launch.dims };
+    emit(&whole).map_err(|cause| {
+        emit_op_error(op.0, &cause.to_string());
+        Failed
+    })
+}
+
+/// The sizes and strides of a buffer, as formulas of the launch's integers, of which its own begin at `first`.
+fn formulas(buffer: Type<'_>, interface: &Interface, first: usize) -> (Vec<Expr>, Vec<Expr>) {
+    let open = |list: &[usize], d: usize, before: usize| {
+        list.iter().position(|o| *o == d).map(|i| Expr::Dim((before + i) as u32))
+    };
+    let sizes: Vec<Expr> = buffer
+        .shape()
+        .iter()
+        .enumerate()
+        .map(|(d, s)| open(&interface.open_sizes, d, first).unwrap_or(Expr::Const(*s)))
+        .collect();
+    let rank = sizes.len();
+    let mut list = vec![Expr::Const(1); rank];
+    if is_row_major(buffer) {
+        for d in (0..rank.saturating_sub(1)).rev() {
+            list[d] = list[d + 1].clone() * sizes[d + 1].clone();
+        }
+    } else {
+        let known = strides(buffer);
+        for (d, to) in list.iter_mut().enumerate() {
+            let before = first + interface.open_sizes.len();
+            *to = open(&interface.open_strides, d, before).unwrap_or(Expr::Const(known[d]));
+        }
+    }
+    (sizes, list)
+}
+
+fn lower_body<'c>(
+    context: &'c Context,
+    device: Op<'c>,
+    kernel: Op<'c>,
+    op: OpView<'c>,
+    name: &str,
+    arguments: &[Type<'c>],
+    row: &BodyRow,
+) -> Result<KernelLaunch, Failed> {
+    let body = block_of(device, 0).ok_or(Failed)?;
     let b = Builder::at_end(context, body, location_of(op.0));
     let extents = (row.extent_count)(op);
     let mut launch = Launch::default();

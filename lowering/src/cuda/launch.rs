@@ -4,7 +4,7 @@
 use super::{
     Chip,
     entry::{self, Interface},
-    kernels,
+    kernels::{self, How},
 };
 use crate::{
     cpu,
@@ -14,8 +14,8 @@ use crate::{
     },
 };
 use aitmlir_dialects::{
-    ait::OpView,
-    builder::{Builder, block_of},
+    ait::{MatrixLayout, OpView},
+    builder::{Builder, block_of, erase, operations_of},
     diagnostics::emit_op_error,
     pass::{Failed, PassContext},
     types::{Op, TypeExt, Types, Val},
@@ -31,6 +31,9 @@ pub const DEVICE: &str = "device";
 pub const KERNELS: &str = "ait.kernels";
 /// The module's attribute that says that kernels check data.
 pub const CHECKS: &str = "ait.checks";
+
+/// The module's attribute that holds the operations of the matrix products of a run, where they are known.
+pub const FLOPS: &str = "ait.flops";
 
 /// What the library says of a kernel.
 #[derive(Serialize)]
@@ -48,6 +51,8 @@ pub struct CudaLaunches<'c> {
     lowered: HashMap<String, usize>,
     /// The op and the launch of each kernel.
     kernels: Vec<(String, KernelLaunch)>,
+    /// Operations of the matrix products so far; none where one is not known.
+    flops: Option<i64>,
 }
 
 impl<'c> CudaLaunches<'c> {
@@ -58,7 +63,7 @@ impl<'c> CudaLaunches<'c> {
         let region = b.region(&[], |_, _| {});
         let attributes = [("sym_name", b.str_attr(DEVICE)), ("ait.chip", b.str_attr(chip.name))];
         let device = b.op("builtin.module", &[], &[], &attributes, vec![region]);
-        Ok(Self { chip, device, lowered: HashMap::new(), kernels: Vec::new() })
+        Ok(Self { chip, device, lowered: HashMap::new(), kernels: Vec::new(), flops: Some(0) })
     }
 
     /// Is there a kernel for the op of `kernel`? Says so at the launch where there is none.
@@ -75,6 +80,12 @@ impl<'c> CudaLaunches<'c> {
 
     /// Describes the kernels on their module.
     pub fn finish(&self, pass: &PassContext<'c>) -> Result<(), Failed> {
+        // Declarations of the runtime's functions, the calls of which are gone.
+        for op in block_of(self.device, 0).map(operations_of).unwrap_or_default() {
+            if OpView(op).name() == "func.func" && block_of(op, 0).is_none() {
+                erase(op);
+            }
+        }
         let b = Builder::before(pass.context, self.device);
         let mut texts: Vec<Attribute<'c>> = Vec::new();
         for (op, launch) in &self.kernels {
@@ -83,6 +94,9 @@ impl<'c> CudaLaunches<'c> {
                 Failed
             })?;
             texts.push(b.str_attr(&text));
+        }
+        if let Some(flops) = self.flops.filter(|n| *n > 0) {
+            set_attr(self.device, FLOPS, b.i64_attr(flops));
         }
         set_attr(self.device, KERNELS, ArrayAttribute::new(pass.context, &texts).into());
         if self.kernels.iter().any(|(_, launch)| launch.operands.iter().any(|o| o == entry::FAILURE)) {
@@ -110,8 +124,14 @@ impl<'c> Launches<'c> for CudaLaunches<'c> {
     fn launch(&mut self, pass: &PassContext<'c>, site: &Site<'c>, b: Builder<'c>) -> Result<(), Failed> {
         let number = self.kernel(pass, site)?;
         let compute = site.compute()?;
+        if compute.name() == "ait.gemm" {
+            self.flops = self.flops.zip(gemm_flops(compute, site)).map(|(sum, n)| sum + n);
+        }
         let row = kernels::row(&compute.name()).ok_or(Failed)?;
-        let extents = cpu::with_values(site.kernel, compute, pass.op, b, &site.arguments(), row.extents);
+        let extents = match &row.how {
+            How::Body(row) => cpu::with_values(site.kernel, compute, pass.op, b, &site.arguments(), row.extents),
+            How::Whole { .. } => Vec::new(),
+        };
         let i64_type = b.context().int_type(64);
         let mut operands = Vec::new();
         let mut dims = Vec::new();
@@ -141,6 +161,21 @@ impl<'c> Launches<'c> for CudaLaunches<'c> {
         call_runtime(b, pass.op, "aitmlir_rt_launch", &arguments, None);
         Ok(())
     }
+}
+
+/// The operations of a launched product, where it is known how often it runs and on what.
+fn gemm_flops(op: OpView<'_>, site: &Site<'_>) -> Option<i64> {
+    // SAFETY: questions to live ops.
+    let nested = unsafe {
+        mlir_sys::mlirOperationGetBlock(site.op.to_raw()).ptr
+            != mlir_sys::mlirOperationGetBlock(site.entry.to_raw()).ptr
+    };
+    let left = site.inputs.first()?.r#type().shape();
+    let row = op.kind("a_layout").unwrap_or(MatrixLayout::Row) == MatrixLayout::Row;
+    let k = *left.get(left.len().checked_sub(if row { 1 } else { 2 })?)?;
+    let out = site.outs.first()?.r#type().shape();
+    let known = !nested && k >= 0 && out.iter().all(|s| *s >= 0);
+    known.then(|| 2 * k * out.iter().product::<i64>())
 }
 
 /// The address of a buffer's first element, and the integers that its type leaves open.

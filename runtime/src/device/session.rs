@@ -109,7 +109,8 @@ pub(crate) struct DeviceContext {
     device: Device,
     stream: Object,
     done: Object,
-    used: bool,
+    /// The stream of the last run, where that may not be done.
+    last: Option<Object>,
     arena: DeviceBuffer,
     /// Room for inputs and outputs that the caller has in host memory, by their place in the model.
     inputs: Vec<DeviceBuffer>,
@@ -129,7 +130,7 @@ impl DeviceContext {
         Ok(DeviceContext {
             stream: device.stream()?,
             done: device.event()?,
-            used: false,
+            last: None,
             arena: device.alloc(0, "")?,
             inputs: Vec::new(),
             outputs: Vec::new(),
@@ -184,7 +185,8 @@ impl<'a> DeviceRun<'a> {
         let (own, allocations, copies) = (context.stream, Vec::new(), Vec::new());
         let stream = stream.unwrap_or(own);
         let wait = stream == own || checks;
-        if context.used {
+        // Work of one stream is in order by itself.
+        if context.last.is_some_and(|last| last != stream) {
             model.device.wait(context.done, stream)?;
         }
         if checks {
@@ -334,10 +336,10 @@ impl<'a> DeviceRun<'a> {
         }
         if self.wait || !self.allocations.is_empty() {
             device.synchronize(self.stream)?;
-            self.context.used = false;
+            self.context.last = None;
         } else {
             device.record(self.context.done, self.stream)?;
-            self.context.used = true;
+            self.context.last = Some(self.stream);
         }
         let [failed, code, site, a, b] = record;
         Ok((failed != 0).then_some(CheckFailure { code, site, a, b }))

@@ -1,13 +1,28 @@
 //! The kernels for NVIDIA GPUs, one file each.
 
+mod chunks;
+mod gemm;
 pub mod gemm_sm90;
+mod map;
+mod norm;
 mod per_thread;
 pub mod problem;
+mod reduce;
+mod rows;
+mod softmax;
+mod threads;
 
 use super::Chip;
 use crate::cpu::{Kernel, Unsupported};
 use aitmlir_dialects::{ait::OpView, types::Val};
-use kernel_launch::Expr;
+use kernel_launch::{Expr, KernelLaunch};
+use melior::{
+    Context,
+    ir::{Module, Type},
+};
+
+/// The grid from the extents.
+pub type Grid = dyn Fn(&dyn Fn(usize) -> Expr) -> [Expr; 3];
 
 /// The shape of a kernel's launches.
 pub struct Body {
@@ -16,19 +31,78 @@ pub struct Body {
     /// Bytes of dynamic shared memory.
     pub smem_bytes: u32,
     /// The grid, from the extents.
-    pub grid: fn(extent: &dyn Fn(usize) -> Expr) -> [Expr; 3],
+    pub grid: Box<Grid>,
 }
 
 /// How an op becomes a kernel.
 pub struct KernelRow {
     /// "ait.map"
     pub op: &'static str,
+    /// Who emits what.
+    pub how: How,
+}
+
+/// What a row emits.
+pub enum How {
+    /// A body on buffers, as kernels for the CPU are; the entry is made around it.
+    Body(BodyRow),
+    /// The whole kernel with its parameters.
+    Whole {
+        /// Is there a kernel for such an op on that GPU?
+        supported: for<'c> fn(&Chip, OpView<'c>) -> Result<(), Unsupported>,
+        /// Emits it.
+        emit: for<'a, 'c> fn(&Whole<'a, 'c>) -> Result<KernelLaunch, Unsupported>,
+    },
+}
+
+/// A kernel on buffers.
+pub struct BodyRow {
     /// How many extents there are.
     pub extent_count: for<'c> fn(OpView<'c>) -> usize,
     /// Emits the extents of the work from the buffers' dimensions, where the host program launches the kernel.
     pub extents: for<'c> fn(&Kernel<'c>) -> Vec<Val<'c>>,
     /// Emits the kernel's body, which gets the extents.
     pub body: for<'c> fn(&Kernel<'c>, extents: &[Val<'c>]) -> Result<Body, Unsupported>,
+}
+
+/// What a whole kernel is made from.
+pub struct Whole<'a, 'c> {
+    /// The context.
+    pub context: &'c Context,
+    /// The module of kernels.
+    pub module: &'a Module<'c>,
+    /// The kernel's symbol.
+    pub name: &'a str,
+    /// The op on tensors.
+    pub op: OpView<'c>,
+    /// The buffers of its operands, then of its results.
+    pub operands: &'a [Operand<'c>],
+    /// Names of the integers of the launch.
+    pub dims: &'a [String],
+}
+
+/// A buffer of a launch.
+pub struct Operand<'c> {
+    /// Its number among the addresses.
+    pub number: u32,
+    /// The element type.
+    pub element: Type<'c>,
+    /// Its dimensions.
+    pub sizes: Vec<Expr>,
+    /// Elements from one index to the next, a dimension.
+    pub strides: Vec<Expr>,
+}
+
+impl Operand<'_> {
+    /// Row-major without gaps, as far as is known at compile time?
+    pub fn is_dense(&self) -> bool {
+        let mut expected = Expr::Const(1);
+        (0..self.sizes.len()).rev().all(|d| {
+            let fits = self.sizes[d] == Expr::Const(1) || self.strides[d] == expected;
+            expected = expected.clone() * self.sizes[d].clone();
+            fits
+        })
+    }
 }
 
 /// Every op that has a kernel, sorted by name.
@@ -39,23 +113,33 @@ pub static KERNELS: &[KernelRow] = &[
     per_thread::row("ait.concat"),
     per_thread::row("ait.expand"),
     per_thread::row("ait.gather"),
+    KernelRow { op: "ait.gemm", how: How::Whole { supported: gemm::supported, emit: gemm::emit } },
     per_thread::row("ait.grid_sample"),
     per_thread::row("ait.jagged_to_padded"),
-    per_thread::row("ait.map"),
-    per_thread::row("ait.norm"),
+    map::ROW,
+    norm::ROW,
     per_thread::row("ait.pad"),
     per_thread::row("ait.padded_to_jagged"),
     per_thread::row("ait.random"),
-    per_thread::row("ait.reduce"),
+    reduce::ROW,
     per_thread::row("ait.reshape"),
     per_thread::row("ait.roi_align"),
     per_thread::row("ait.scan"),
     per_thread::row("ait.slice"),
-    per_thread::row("ait.softmax"),
+    softmax::ROW,
     per_thread::row("ait.split"),
     per_thread::row("ait.transpose"),
     per_thread::row("ait.where"),
 ];
+
+/// A grid of CTAs of `threads` threads for `work` steps: a few for each multiprocessor where there is much to do; then a thread does many steps.
+pub fn grid_of(work: Expr, threads: u32) -> [Expr; 3] {
+    let ctas = work.ceil_div(i64::from(threads)).min(Expr::Sms.times(WAVES));
+    [ctas, 1.into(), 1.into()]
+}
+
+/// CTAs for each multiprocessor.
+const WAVES: i64 = 16;
 
 /// The row of an op.
 pub fn row(op: &str) -> Option<&'static KernelRow> {
@@ -64,8 +148,9 @@ pub fn row(op: &str) -> Option<&'static KernelRow> {
 
 /// Is there a kernel for this op on that GPU? The error says what there is not.
 pub fn supported(chip: &Chip, op: OpView<'_>) -> Result<(), Unsupported> {
-    match row(&op.name()) {
-        Some(_) => Ok(()),
+    match row(&op.name()).map(|row| &row.how) {
+        Some(How::Body(_)) => Ok(()),
+        Some(How::Whole { supported, .. }) => supported(chip, op),
         None => Err(Unsupported(format!("has no kernel for cuda:{}", chip.name))),
     }
 }

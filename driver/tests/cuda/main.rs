@@ -1,0 +1,116 @@
+//! Kernels for CUDA on the simulator, against the same models on the CPU: every file of `cases/`, for each of its element
+//! types, on each of its shapes. A fault that the simulator finds fails the test.
+//!
+//! The head of a file says `// types: f32 f16` (each takes the place of `$T`), `// run: input0=7x33` (as often as there are runs),
+//! and `// targets: sm_80 sm_90a` where sm_80 alone is not enough.
+
+use aitmlir_driver::compile::{self, Options, phases::Emit};
+use aitmlir_driver::package::WeightsPlace;
+use aitmlir_driver::run::{
+    compare::{Tolerance, compare},
+    inputs::{NamedShape, Request, make},
+    library::{Device, Library},
+    sim::{self, Simulator},
+};
+use aitmlir_lowering::target::Target;
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+struct Case {
+    name: String,
+    text: String,
+    target: String,
+    tolerance: f64,
+    runs: Vec<Vec<NamedShape>>,
+}
+
+fn main() -> ExitCode {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda/cases");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("the folder of cases").map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    let trials =
+        files.iter().flat_map(|file| cases(file)).map(|case| Trial::test(case.name.clone(), move || run(&case)));
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+}
+
+fn cases(file: &Path) -> Vec<Case> {
+    let text = std::fs::read_to_string(file).expect("a case");
+    let stem = file.file_stem().expect("a name").to_string_lossy().into_owned();
+    let listed = |key: &str| {
+        let lines = text.lines().filter_map(|line| line.strip_prefix("// ")?.strip_prefix(key));
+        lines.map(|words| words.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    let words = |key: &str, default: &str| {
+        let found: Vec<String> = listed(key).into_iter().flatten().collect();
+        if found.is_empty() { vec![default.to_owned()] } else { found }
+    };
+    let shape = |word: &String| word.parse::<NamedShape>().expect("NAME=SHAPE");
+    let mut made = Vec::new();
+    for target in words("targets:", "sm_80") {
+        for element in words("types:", "f32") {
+            made.push(Case {
+                name: format!("{stem}::{target}::{element}"),
+                text: text.replace("$T", &element),
+                target: format!("cuda:{target}"),
+                tolerance: match element.as_str() {
+                    "f16" => 2e-3,
+                    "bf16" => 1.6e-2,
+                    "f64" => 1e-12,
+                    _ => 2e-5,
+                },
+                runs: listed("run:").iter().map(|words| words.iter().map(shape).collect()).collect(),
+            });
+        }
+    }
+    made
+}
+
+fn library(case: &Case, target: &str, folder: &Path) -> Result<Library, Failed> {
+    let (input, output) = (folder.join("model.mlir"), folder.join(format!("{}.so", &target[..3])));
+    std::fs::write(&input, &case.text)?;
+    let options = Options {
+        input,
+        output: output.clone(),
+        emit: Emit::So,
+        target: Target::parse(target)?,
+        embed_ptx: true,
+        ptxas: None,
+        weights: WeightsPlace::Embed,
+        name: None,
+        dims: Vec::new(),
+        shapes: Vec::new(),
+        dump_phases: None,
+        timings: false,
+        verbose: false,
+    };
+    compile::compile(&options).map_err(|error| format!("{target}: {error:#}"))?;
+    Ok(Library::open(&output)?)
+}
+
+fn run(case: &Case) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let (cpu, cuda) = (library(case, "cpu", folder.path())?, library(case, &case.target, folder.path())?);
+    let tolerance = Tolerance { rtol: case.tolerance, atol: case.tolerance };
+    for (seed, shapes) in case.runs.iter().enumerate() {
+        let what = shapes.iter().map(|s| format!("{}={:?} ", s.name, s.dims)).collect::<String>();
+        let request = Request { shapes: shapes.clone(), seed: seed as u64, ..Request::default() };
+        let inputs = make(cuda.info(), &request)?;
+        let expected = cpu.create(None, 1, Device::default())?.run(&inputs)?;
+        let simulator = Simulator::new(sim::Options { checks: ptx_sim::Checks::ALL, counters: false, svg: None });
+        let found = cuda.create(None, 1, Device::Table(simulator.table()))?.run(&inputs);
+        let found = found.map_err(|error| format!("{what}: {error}"))?;
+        for ((info, found), expected) in cuda.info().outputs.iter().zip(&found).zip(&expected) {
+            let result = compare(&info.name, found, expected, tolerance);
+            if !result.pass {
+                return Err(format!("{what}: {}: {:?}", info.name, result.problem).into());
+            }
+        }
+        let (findings, text) = simulator.report();
+        if findings > 0 {
+            return Err(format!("{what}: {text}").into());
+        }
+    }
+    Ok(())
+}
