@@ -49,15 +49,19 @@ fn large() -> Vec<Config> {
     let ping_pong = |chains, columns, stages| Config { chains, columns, stages, ..Config::PING_PONG };
     vec![
         Config::PING_PONG,
+        Config { group: 16, ..Config::PING_PONG },
         ping_pong(1, 256, 4),
         ping_pong(1, 192, 6),
         ping_pong(1, 128, 8),
         ping_pong(2, 64, 8),
+        ping_pong(2, 192, 4),
         Config::cooperative(1, 256, 4),
+        Config { group: 16, ..Config::cooperative(1, 256, 4) },
         Config::cooperative(1, 192, 4),
         Config::cooperative(1, 128, 6),
         Config::cooperative(1, 64, 8),
         Config::cooperative(2, 128, 4),
+        Config::cooperative(2, 192, 3),
         Config::cooperative(2, 64, 4),
         Config::single(1, 128, 4, 2),
         Config::single(1, 64, 6, 2),
@@ -65,18 +69,34 @@ fn large() -> Vec<Config> {
     ]
 }
 
+/// Plain stores instead of TMA.
+fn direct() -> Vec<Config> {
+    [
+        Config { chains: 1, columns: 128, stages: 8, ..Config::PING_PONG },
+        Config::cooperative(1, 64, 8),
+        Config::single(1, 64, 6, 2),
+    ]
+    .map(|config| Config { tma_store: false, ..config })
+    .to_vec()
+}
+
 /// Sums spread over CTAs: few tiles, long sums.
 fn split() -> Vec<Config> {
-    let with = |config: Config, splits: &[u32]| -> Vec<Config> {
-        splits.iter().map(|split| Config { split: *split, ..config }).collect()
+    let with = |cluster, config: Config, splits: &[u32]| -> Vec<Config> {
+        splits.iter().map(|split| Config { split: *split, cluster, ..config }).collect()
     };
     [
-        with(Config::cooperative(1, 128, 6), &[2, 3, 4, 8]),
-        with(Config::cooperative(2, 128, 4), &[2, 4]),
-        with(Config::cooperative(1, 64, 8), &[2, 4]),
-        with(Config::single(1, 64, 6, 2), &[2, 4, 32, 64]),
-        with(Config::single(1, 128, 4, 2), &[2, 4]),
-        with(Config::single(1, 64, 12, 1), &[2, 32]),
+        with(true, Config::cooperative(1, 128, 6), &[2, 3, 4]),
+        with(true, Config::cooperative(2, 128, 4), &[2, 4]),
+        with(true, Config::cooperative(1, 64, 8), &[2, 4]),
+        with(true, Config::single(1, 64, 6, 2), &[2, 4, 8]),
+        with(true, Config::single(1, 64, 12, 1), &[2, 4]),
+        with(true, Config::single(1, 128, 4, 2), &[2, 4, 8]),
+        with(true, Config::single(2, 64, 4, 2), &[2, 4]),
+        with(false, Config::single(1, 64, 6, 2), &[16]),
+        with(false, Config::single(1, 64, 12, 1), &[16, 32]),
+        with(false, Config::single(1, 128, 8, 1), &[32, 64]),
+        with(false, Config::cooperative(1, 64, 8), &[64]),
     ]
     .concat()
 }
@@ -92,8 +112,8 @@ fn skinny() -> Vec<Config> {
                 let staging = if split == 1 { 2 * 128 * columns * consumers + 2048 } else { 0 };
                 let room = if ctas_per_sm == 1 { 232_000 } else { 115_000 };
                 let stages = ((room - staging - 512) / stage).min(12);
-                let config =
-                    Config { consumers, swapped: true, split, ..Config::single(chains, columns, stages, ctas_per_sm) };
+                let single = Config::single(chains, columns, stages, ctas_per_sm);
+                let config = Config { consumers, swapped: true, split, cluster: split > 1, ..single };
                 if columns == 64 || consumers == 1 {
                     configs.push(config);
                 }
@@ -106,7 +126,7 @@ fn skinny() -> Vec<Config> {
 fn name(config: &Config, epilogue: &str, dtype: Dtype) -> String {
     let [rows, columns] = config.tile();
     format!(
-        "gemm_sm90_{}_{epilogue}_{}{}_{rows}x{columns}_s{}_k{}_c{}{}",
+        "gemm_sm90_{}_{epilogue}_{}{}_{rows}x{columns}_s{}_{}{}_c{}_g{}{}{}",
         dtype.name(),
         match config.schedule {
             gemm_sm90::Schedule::PingPong => "pp",
@@ -114,9 +134,12 @@ fn name(config: &Config, epilogue: &str, dtype: Dtype) -> String {
         },
         config.consumers,
         config.stages,
+        if config.cluster { 'x' } else { 'k' },
         config.split,
         config.ctas_per_sm,
-        if config.swapped { "_t" } else { "" }
+        config.group,
+        if config.swapped { "_t" } else { "" },
+        if config.tma_store { "" } else { "_d" },
     )
 }
 
@@ -130,15 +153,23 @@ fn main() -> Result<(), Box<dyn Error>> {
     let chip = chip::chip("sm_90a").ok_or("no such chip")?;
     let mut entries = vec![];
     let mut wrong = vec![];
-    let all: Vec<Config> = [large(), split(), skinny()].concat();
+    let all: Vec<Config> = [large(), direct(), split(), skinny()].concat();
     for (epilogue, dtype) in [("plain", Dtype::F16), ("bias_gelu", Dtype::F16), ("plain", Dtype::Bf16)] {
         for config in &all {
             let name = name(config, epilogue, dtype);
             let fused = epilogue == "bias_gelu";
             let chosen = match (epilogue, dtype) {
                 ("plain", Dtype::F16) => true,
-                ("bias_gelu", _) => (config.split == 1 && !config.swapped) || (config.swapped && config.columns == 16),
-                _ => *config == Config::PING_PONG,
+                ("bias_gelu", _) => {
+                    config.tma_store && (config.split == 1 && !config.swapped || config.swapped && config.columns == 16)
+                }
+                _ => {
+                    config.split == 1
+                        && !config.swapped
+                        && config.tma_store
+                        && config.columns >= 128
+                        && config.consumers == 2
+                }
             };
             if !chosen || !name.contains(&filter) {
                 continue;

@@ -13,6 +13,10 @@ SWIZZLES = {"None": 0, "B32": 1, "B64": 2, "B128": 3}
 MAX_DYNAMIC_SHARED, NON_PORTABLE = 8, 14
 
 
+# Of tensor maps into the L2: 0 none, 1 64 bytes, 2 128 bytes, 3 256 bytes.
+PROMOTION = 3
+
+
 def check(code, what):
     if code:
         text = ctypes.c_char_p()
@@ -43,9 +47,9 @@ def tensor_map(spec, dims, sms, operands):
     steps = (ctypes.c_uint32 * rank)(*([1] * rank))
     room = ctypes.create_string_buffer(128 + 64)
     aligned = (ctypes.addressof(room) + 63) // 64 * 64
-    # No interleaving, promotion to 256 bytes in the L2, zeros out of bounds.
+    # No interleaving, zeros out of bounds.
     check(cuda.cuTensorMapEncodeTiled(ctypes.c_void_p(aligned), MAP_TYPES[spec["dtype"]], rank, ctypes.c_void_p(at), sizes, strides,
-                                      boxes, steps, 0, SWIZZLES[spec["swizzle"]], 3, 0), "cuTensorMapEncodeTiled")
+                                      boxes, steps, 0, SWIZZLES[spec["swizzle"]], PROMOTION, 0), "cuTensorMapEncodeTiled")
     return room, aligned
 
 
@@ -66,13 +70,16 @@ class Kernel:
     def fits(self, dims):
         """Parts of a tile wait for each other, so all of them must run at once; and the shape must be one that the kernel is for."""
         config, (m, n, k) = self.config, dims
-        if config["split"] > 1 and self.grid(dims)[0] > self.sms * config["ctas_per_sm"]:
+        slots = self.sms * config["ctas_per_sm"]
+        if config["split"] > 1 and self.grid(dims)[0] > (2 * slots if config["cluster"] else slots):
             return False
         if config["split"] > (k + 63) // 64:
             return False
+        if not config["tma_store"] and n % 64 == 0:
+            return False
         if config["swapped"]:
             return m <= config["columns"] and (config["columns"] < 2 * m or config["columns"] == 8)
-        return m > 64
+        return m >= 64
 
     def prepare(self, dims, operands):
         """A call that launches on torch's current stream."""

@@ -94,36 +94,44 @@ class Case:
         return error if error == error else float("inf")
 
 
+def rounds(graphs, count, times):
+    """Median microseconds of each graph, in turn and in a shuffled order each round."""
+    measured = {name: [] for name in graphs}
+    for _ in range(count):
+        order = list(graphs)
+        random.shuffle(order)
+        for name in order:
+            measured[name] += microseconds(graphs[name], times)
+    return {name: statistics.median(values) for name, values in measured.items()}
+
+
 def measure(case, kernels, skip):
-    rough, failures = [], []
+    failures, graphs, keep, worst = [], {"peer": graph_of(case.peer)}, [], 0
+    odd = case.shape[1] % 64 != 0
     for kernel in kernels:
         if kernel.name in skip or not kernel.fits(case.shape):
             continue
         say(trying=kernel.name, shape=case.shape)
-        call = case.ours(kernel)
-        errors = [case.error(call) for _ in range(2)]
-        if max(errors) > (2e-3 if case.dtype == "f16" else 1e-2):
-            failures.append([kernel.name, max(errors)])
-            continue
-        graph = graph_of(call)
-        rough.append([statistics.median(microseconds(graph, 7)[2:]), kernel.name, graph, max(errors), call])
-    rough.sort(key=lambda row: row[0])
-    best = rough[:3]
-    graphs = {"peer": graph_of(case.peer)} | {row[1]: row[2] for row in best}
-    times = {name: [] for name in graphs}
-    for _ in range(10):
-        order = list(graphs)
-        random.shuffle(order)
-        for name in order:
-            times[name] += microseconds(graphs[name], 3)
-    medians = {name: statistics.median(values) for name, values in times.items()}
+        for promotion in (0, 1, 2, 3) if odd else (3,):
+            driver.PROMOTION = promotion
+            call = case.ours(kernel)
+            errors = [case.error(call) for _ in range(2)]
+            if max(errors) > (2e-3 if case.dtype == "f16" else 1e-2):
+                failures.append([kernel.name, max(errors)])
+                continue
+            worst = max(worst, *errors)
+            graphs[f"{kernel.name}@{promotion}" if odd else kernel.name] = graph_of(call)
+            keep.append(call)
+    rough = rounds(graphs, 4, 2)
+    order = sorted((name for name in rough if name != "peer"), key=rough.get)
+    medians = rounds({name: graphs[name] for name in ["peer"] + order[:5]}, 12, 3)
     peer = medians.pop("peer")
     winner = min(medians, key=medians.get) if medians else None
     say(result={"shape": "x".join(map(str, case.shape)), "dtype": case.dtype, "epilogue": case.epilogue, "peer_us": round(peer, 2),
                 "ours_us": round(medians[winner], 2) if winner else None, "config": winner,
-                "ratio": round(peer / medians[winner], 3) if winner else None,
-                "error": max((row[3] for row in best), default=None), "failures": failures,
-                "candidates": [[row[1], round(row[0], 2)] for row in rough]})
+                "ratio": round(peer / medians[winner], 3) if winner else None, "error": worst, "failures": failures,
+                "finals": {name: round(us, 2) for name, us in medians.items()},
+                "candidates": [[name, round(rough[name], 2)] for name in order]})
 
 
 def main():

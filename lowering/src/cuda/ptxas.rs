@@ -93,7 +93,7 @@ impl Ptxas {
             fs::metadata(path).map_err(missing)?;
             return Ok(Self { path: path.to_owned() });
         }
-        let toolkits = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"].iter().filter_map(|name| env::var_os(name));
+        let toolkits = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"].iter().filter_map(env::var_os);
         let folders = env::split_paths(&env::var_os("PATH").unwrap_or_default())
             .chain(toolkits.map(|root| Path::new(&root).join("bin")))
             .collect::<Vec<_>>();

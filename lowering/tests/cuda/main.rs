@@ -1,5 +1,10 @@
 //! Kernels for NVIDIA GPUs: compiled here, run on the simulator.
 
+// A panic is how a test fails.
+#![allow(clippy::unwrap_used)]
+
+mod case;
 mod codegen;
+mod gemm_sm80;
 mod gemm_sm90;
 mod simulate;

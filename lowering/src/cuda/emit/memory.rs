@@ -86,16 +86,31 @@ pub fn store_shared<'c>(b: Builder<'c>, address: Val<'c>, values: &[Val<'c>]) {
     asm0(b, &text, &format!("r,{}", repeat("r", count)), &operands);
 }
 
-/// Adds to a u32 in global memory with release and acquire at the device's scope; returns what was there.
-pub fn atomic_add<'c>(b: Builder<'c>, pointer: Val<'c>, value: Val<'c>) -> Val<'c> {
-    asm1(
-        b,
-        "atom.add.acq_rel.gpu.global.u32 $0, [$1], $2;",
-        "=r,l,r",
-        &[pointer, value],
-        b.context().int_type(32),
-        Effect::Memory,
-    )
+/// Stores 1, 2 or 4 f32 to shared memory.
+pub fn store_shared_f32<'c>(b: Builder<'c>, address: Val<'c>, values: &[Val<'c>]) {
+    let count = values.len();
+    let text = format!("st.shared{}.f32 [$0], {};", vector(count), list(1, count));
+    let operands: Vec<_> = std::iter::once(address).chain(values.iter().copied()).collect();
+    asm0(b, &text, &format!("r,{}", repeat("f", count)), &operands);
+}
+
+/// The address at which CTA `rank` of the cluster has the shared memory that is at `address` here.
+pub fn address_in_cluster<'c>(b: Builder<'c>, address: Val<'c>, rank: Val<'c>) -> Val<'c> {
+    let i32 = b.context().int_type(32);
+    asm1(b, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", &[address, rank], i32, Effect::Pure)
+}
+
+/// Loads `count` (1, 2, 4) f32 of the shared memory of a CTA of the cluster.
+pub fn load_cluster_f32<'c>(b: Builder<'c>, address: Val<'c>, count: usize) -> Vec<Val<'c>> {
+    let text = format!("ld.shared::cluster{}.f32 {}, [${count}];", vector(count), list(0, count));
+    let types = vec![b.context().f32_type(); count];
+    asm(b, &text, &format!("{},r", repeat("=f", count)), &[address], &types, Effect::Memory)
+}
+
+/// Adds one to a u32 in global memory with release and acquire at the device's scope; after `last` comes zero.
+pub fn count_up<'c>(b: Builder<'c>, pointer: Val<'c>, last: Val<'c>) {
+    let i32 = b.context().int_type(32);
+    asm1(b, "atom.inc.acq_rel.gpu.global.u32 $0, [$1], $2;", "=r,l,r", &[pointer, last], i32, Effect::Memory);
 }
 
 /// Waits until a u32 in global memory is at least `value`, and acquires what was released to it.

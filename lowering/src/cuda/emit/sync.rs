@@ -26,7 +26,7 @@ pub fn warp_barrier(b: Builder<'_>) {
     asm0(b, "bar.warp.sync -1;", "", &[]);
 }
 
-/// All threads of the cluster meet; `relaxed` ones order no memory.
+/// All threads of the cluster that have not ended meet, and see each other's writes. Whole warps call it.
 pub fn cluster_barrier(b: Builder<'_>) {
     asm0(b, "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;", "", &[]);
 }

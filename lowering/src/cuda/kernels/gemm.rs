@@ -134,6 +134,7 @@ fn matrix(operand: &Operand<'_>, inner: bool, outer: &[Expr]) -> Result<Place, U
         operand: operand.number,
         offset: 0.into(),
         line: operand.strides[rank - 2].clone(),
+        step: 1.into(),
         batch: batch_stride(operand, &operand.sizes[..rank - 2], outer)?,
         inner,
     })

@@ -1,7 +1,9 @@
 //! The kernels for NVIDIA GPUs, one file each.
 
 mod chunks;
+pub mod elements;
 mod gemm;
+pub mod gemm_sm80;
 pub mod gemm_sm90;
 mod map;
 mod norm;

@@ -78,12 +78,21 @@ pub struct Place {
     pub operand: u32,
     /// The first element.
     pub offset: Expr,
-    /// From a line to the next; a line is contiguous.
+    /// From a line to the next.
     pub line: Expr,
+    /// From an element of a line to the next; 1 where it is contiguous.
+    pub step: Expr,
     /// From a matrix of the batch to the next; `None` where all are the same.
     pub batch: Option<Expr>,
-    /// Is K (of A and B) or N (of results and extras) the contiguous dimension? Else it is M or N of the operand.
+    /// Do lines of A and B run along K, those of a result along N? Else they run along M (of A) or N (of B).
     pub inner: bool,
+}
+
+impl Place {
+    /// Are lines contiguous?
+    pub fn unit_step(&self) -> bool {
+        self.step == Expr::Const(1)
+    }
 }
 
 /// A tensor that the epilogue reads beside the sum.
@@ -136,8 +145,14 @@ impl Problem {
     /// A dense row-major product: A [M, K], B [N, K] (as weights of a linear layer are), result [M, N]; operands 0, 1 and the last.
     pub fn linear(dtype: Dtype, m: impl Into<Expr>, n: impl Into<Expr>, k: impl Into<Expr>) -> Self {
         let (m, n, k) = (m.into(), n.into(), k.into());
-        let place =
-            |operand, line: &Expr| Place { operand, offset: 0.into(), line: line.clone(), batch: None, inner: true };
+        let place = |operand, line: &Expr| Place {
+            operand,
+            offset: 0.into(),
+            line: line.clone(),
+            step: 1.into(),
+            batch: None,
+            inner: true,
+        };
         Problem {
             dtype,
             out_dtype: dtype,

@@ -30,6 +30,8 @@ pub struct Config {
     pub group: u32,
     /// CTAs that share the sums of one tile along K.
     pub split: u32,
+    /// They are a cluster and meet through shared memory (at most 8); else they meet through the workspace.
+    pub cluster: bool,
     /// Computes the transposed result: rows of tiles are columns of the result.
     pub swapped: bool,
     /// Results leave through TMA; else through plain stores, which take any stride.
@@ -53,6 +55,7 @@ impl Config {
         stages: 6,
         group: 8,
         split: 1,
+        cluster: false,
         swapped: false,
         tma_store: true,
         ctas_per_sm: 1,
@@ -141,6 +144,11 @@ impl Config {
         }
     }
 
+    /// Do parts of a tile meet through the workspace?
+    pub(super) fn uses_workspace(&self) -> bool {
+        self.split > 1 && !self.cluster
+    }
+
     /// Bytes of the counters, one a tile.
     pub(super) fn counter_bytes(&self, problem: &Problem) -> Expr {
         (self.tiles(problem) * 4).ceil_div(256) * 256
@@ -158,6 +166,9 @@ impl Config {
         if !problem.dtype.half() {
             return fail(format!("operands of {} are not f16 or bf16", problem.dtype.name()));
         }
+        if [&problem.a, &problem.b, &problem.out].iter().any(|place| !place.unit_step()) {
+            return fail("lines are not contiguous".to_owned());
+        }
         if !problem.out_dtype.half() && problem.out_dtype != super::super::problem::Dtype::F32 {
             return fail(format!("a result of {} is not a float", problem.out_dtype.name()));
         }
@@ -167,22 +178,29 @@ impl Config {
         if self.schedule == Schedule::PingPong && (self.consumers != 2 || self.split != 1) {
             return fail("ping-pong needs two consumers and whole tiles".to_owned());
         }
-        if !(8..=256).contains(&self.columns) || self.columns % 8 != 0 {
+        if !(8..=256).contains(&self.columns) || !self.columns.is_multiple_of(8) {
             return fail(format!("{} columns; multiples of 8 up to 256 are possible", self.columns));
         }
         let width = if self.swapped { 8 } else { 128 / problem.out_dtype.bytes() as u32 };
-        if self.tma_store && self.split == 1 && self.columns % width != 0 {
+        if self.tma_store && self.split == 1 && !self.columns.is_multiple_of(width) {
             return fail(format!("{} columns are not a multiple of {width}", self.columns));
         }
         if self.swapped && self.tma_store && self.split == 1 && !problem.out_dtype.half() {
             return fail("a transposed result of f32 does not leave through TMA".to_owned());
         }
         let right = if self.swapped { &problem.a } else { &problem.b };
-        if !right.inner && self.columns % 64 != 0 {
+        if !right.inner && !self.columns.is_multiple_of(64) {
             return fail(format!("{} columns of an operand that is not contiguous along K", self.columns));
         }
-        if self.chains * self.columns > 256 {
+        if self.chains * self.columns > 384 {
             return fail(format!("{} sums of a thread", self.chains * self.columns / 2));
+        }
+        if self.cluster && !(2..=8).contains(&self.split) {
+            return fail(format!("a cluster of {}; 2 to 8 are possible", self.split));
+        }
+        let [rows, columns] = self.tile();
+        if self.cluster && i64::from(rows * columns) * 4 > self.staging_offset() {
+            return fail("the sums of a tile do not fit the stages".to_owned());
         }
         if self.stages < 2 {
             return fail("one stage".to_owned());

@@ -50,7 +50,7 @@ impl<'a, 'c> Frame<'a, 'c> {
             let rows = i64::from(64 * self.gemm.config.chains);
             let first = b.addi(unit.row, b.mul_c(thread.group, rows));
             if self.gemm.config.split > 1 {
-                self.meet(b, thread, &unit, first, &sums);
+                self.meet(b, thread, &unit, &sums);
             } else {
                 self.finish(b, thread, &unit, first, &sums);
             }

@@ -7,24 +7,12 @@ use super::{
 };
 use crate::cuda::{
     emit::{matrix, memory, scalar::ScalarOps, sync, tma, wgmma::Sums},
-    kernels::problem::Dtype,
+    kernels::elements::Pair,
 };
 use aitmlir_dialects::{
-    builder::{Builder, defining_op, operands_of},
-    types::{TypeExt, Types, Val},
+    builder::Builder,
+    types::{Types, Val},
 };
-use melior::ir::{ValueLike, operation::OperationLike};
-
-/// Two neighbouring elements of a row of a tile.
-#[derive(Clone, Copy)]
-pub(super) struct Pair<'c> {
-    /// The tile's row.
-    pub row: Val<'c>,
-    /// The tile's column of the first; that of the second is one more.
-    pub column: Val<'c>,
-    /// The sums.
-    pub sums: [Val<'c>; 2],
-}
 
 impl<'a, 'c> Frame<'a, 'c> {
     /// Finishes a whole tile whose rows begin at `first`.
@@ -50,7 +38,7 @@ impl<'a, 'c> Frame<'a, 'c> {
     }
 
     /// The four sums of column group `group` (8 columns) that a thread has: rows r and r + 8.
-    pub(super) fn pairs(
+    fn pairs(
         &self,
         b: Builder<'c>,
         thread: Thread<'c>,
@@ -79,22 +67,8 @@ impl<'a, 'c> Frame<'a, 'c> {
         group: i64,
         four: &[Val<'c>],
     ) {
-        let Some(out) = self.gemm.slots.out else { return };
-        let bytes = self.gemm.problem.out_dtype.bytes();
-        let line = self.gemm.slots.out_line.i64(b, self.args);
-        let base = b.muli(b.wide(unit.batch), self.gemm.slots.out_batch.i64(b, self.args));
         for pair in self.pairs(b, thread, first, columns, group, four) {
-            let values = self.results(b, unit, &pair);
-            for (i, value) in values.into_iter().enumerate() {
-                let column = b.add_c(pair.column, i as i64);
-                let inside = b.and(b.cmpi("slt", pair.row, self.m), b.cmpi("slt", column, self.n));
-                b.when(inside, |b| {
-                    let (m, n) = if self.gemm.config.swapped { (column, pair.row) } else { (pair.row, column) };
-                    let place = b.addi(base, b.addi(b.muli(b.wide(m), line), b.wide(n)));
-                    let place = memory::offset(b, self.args[out], b.muli(place, crate::cuda::emit::i64c(b, bytes)));
-                    memory::store(b, place, self.rounded(b, value));
-                });
-            }
+            self.elements().store_pair(b, unit.batch, &pair);
         }
     }
 
@@ -157,7 +131,7 @@ impl<'a, 'c> Frame<'a, 'c> {
         let pairs = |group: i64| {
             let group_in_tile = first_group + group;
             self.pairs(b, thread, first, unit.column, group_in_tile, four(group))
-                .map(|pair| self.results(b, unit, &pair))
+                .map(|pair| self.elements().results(b, unit.batch, &pair))
         };
         if !self.gemm.problem.out_dtype.half() {
             for group in 0..groups {
@@ -168,7 +142,7 @@ impl<'a, 'c> Frame<'a, 'c> {
         for group in (0..groups).step_by(2) {
             let count = (groups - group).min(2);
             let words: Vec<_> =
-                (0..count).flat_map(|i| pairs(group + i)).map(|values| self.packed(b, values)).collect();
+                (0..count).flat_map(|i| pairs(group + i)).map(|values| self.elements().packed(b, values)).collect();
             let address = self.matrix_address(b, thread, buffer, group);
             matrix::stmatrix(b, address, &words, config.swapped);
         }
@@ -203,93 +177,8 @@ impl<'a, 'c> Frame<'a, 'c> {
             let row = b.add_c(row, 8 * i as i64);
             let swizzled = b.mul_c(b.xor(piece, b.and(row, b.c32(7))), 16);
             let address = b.addi(buffer, b.addi(b.mul_c(row, 128), b.addi(swizzled, within)));
-            let words = values.map(|value| b.op1("arith.bitcast", &[self.rounded(b, value)], i32, &[]));
+            let words = values.map(|value| b.op1("arith.bitcast", &[self.elements().rounded(b, value)], i32, &[]));
             memory::store_shared(b, address, &words);
         }
     }
-
-    /// The epilogue's results for a pair.
-    fn results(&self, b: Builder<'c>, unit: &Unit<'c>, pair: &Pair<'c>) -> [Val<'c>; 2] {
-        let extras: Vec<[Val<'c>; 2]> =
-            (0..self.gemm.problem.extras.len()).map(|i| self.extra(b, unit, pair, i)).collect();
-        [0, 1].map(|i| {
-            let elements: Vec<_> = extras.iter().map(|extra| extra[i]).collect();
-            (self.region)(b, pair.sums[i], &elements)[0]
-        })
-    }
-
-    /// Elements of an extra for a pair. Places outside the result are moved inside: what is computed from them is not stored.
-    fn extra(&self, b: Builder<'c>, unit: &Unit<'c>, pair: &Pair<'c>, index: usize) -> [Val<'c>; 2] {
-        let (extra, slot) = (&self.gemm.problem.extras[index], &self.gemm.slots.extras[index]);
-        let swapped = self.gemm.config.swapped;
-        let r#type = extra.dtype.mlir(b);
-        let load = |b: Builder<'c>, m: Option<Val<'c>>, n: Option<Val<'c>>| {
-            let mut place = crate::cuda::emit::i64c(b, 0);
-            if let (Some(row), Some(m)) = (slot.row, m) {
-                place = b.addi(place, b.muli(b.wide(m), row.i64(b, self.args)));
-            }
-            if let Some(batch) = slot.batch {
-                place = b.addi(place, b.muli(b.wide(unit.batch), batch.i64(b, self.args)));
-            }
-            if let Some(n) = n {
-                place = b.addi(place, b.wide(n));
-            }
-            let bytes = crate::cuda::emit::i64c(b, extra.dtype.bytes());
-            memory::offset(b, self.args[slot.pointer], b.muli(place, bytes))
-        };
-        let row = b.minsi(pair.row, b.add_c(self.m, -1));
-        let columns = [0, 1].map(|i| b.minsi(b.add_c(pair.column, i), b.add_c(self.n, -1)));
-        if !swapped && extra.column && extra.pairs && extra.dtype.half() {
-            let column = b.minsi(pair.column, b.add_c(self.n, -2));
-            let word = memory::load_words(b, load(b, Some(row), Some(column)), 1)[0];
-            let vector = aitmlir_dialects::types::vector_type(2, r#type);
-            let both = b.op1("llvm.bitcast", &[word], vector, &[]);
-            return [0, 1].map(|i| {
-                let at = crate::cuda::emit::i32c(b, i);
-                b.op1("llvm.extractelement", &[both, at], r#type, &[])
-            });
-        }
-        let element = |i: usize| {
-            let (m, n) = if swapped { (columns[i], row) } else { (row, columns[i]) };
-            memory::load(b, load(b, extra.row.is_some().then_some(m), extra.column.then_some(n)), r#type)
-        };
-        let varies = if swapped { extra.row.is_some() } else { extra.column };
-        let one = element(0);
-        [one, if varies { element(1) } else { one }]
-    }
-
-    /// A value of the result's type.
-    fn rounded(&self, b: Builder<'c>, value: Val<'c>) -> Val<'c> {
-        let r#type = self.gemm.problem.out_dtype.mlir(b);
-        if value.r#type() == r#type { value } else { b.op1("arith.truncf", &[value], r#type, &[]) }
-    }
-
-    /// Two 16-bit results in one word, by one instruction where both were rounded from f32.
-    fn packed(&self, b: Builder<'c>, values: [Val<'c>; 2]) -> Val<'c> {
-        let bf16 = self.gemm.problem.out_dtype == Dtype::Bf16;
-        let wide = values.map(|value| unrounded(value));
-        if let [Some(low), Some(high)] = wide {
-            return b.pack_halves(low, high, bf16);
-        }
-        let i16 = b.context().int_type(16);
-        let i32 = b.context().int_type(32);
-        let [low, high] = values.map(|value| {
-            let bits = b.op1("arith.bitcast", &[self.rounded(b, value)], i16, &[]);
-            b.op1("arith.extui", &[bits], i32, &[])
-        });
-        b.or(low, b.shl_c(high, 16))
-    }
-}
-
-/// The f32 that a value is, or was rounded from.
-fn unrounded<'c>(value: Val<'c>) -> Option<Val<'c>> {
-    let is_f32 = |value: Val<'c>| value.r#type().is_float_type() && value.r#type().bits() == 32;
-    if is_f32(value) {
-        return Some(value);
-    }
-    let op = defining_op(value)?;
-    let name = op.name();
-    let rounds = name.as_string_ref().as_str() == Ok("arith.truncf");
-    let source = rounds.then(|| operands_of(op).first().copied()).flatten()?;
-    is_f32(source).then_some(source)
 }

@@ -15,7 +15,10 @@ mod tiles;
 
 pub use config::{Config, Illegal, Schedule};
 
-use super::problem::{Int, Params, Problem, Region};
+use super::{
+    elements::{ElementSlots, Elements},
+    problem::{Int, Params, Problem, Region},
+};
 use crate::cuda::{
     emit::{mbarrier, scalar::ScalarOps, sync, tma, wgmma},
     kernel::{KernelSpec, dynamic_shared},
@@ -37,22 +40,13 @@ struct Slots {
     a_map: usize,
     b_map: usize,
     out_map: Option<usize>,
-    out: Option<usize>,
-    out_line: Int,
-    out_batch: Int,
     m: Int,
     n: Int,
     k: Int,
     batch: Int,
-    extras: Vec<ExtraSlot>,
+    elements: ElementSlots,
     partial: Option<usize>,
     counters: Option<usize>,
-}
-
-struct ExtraSlot {
-    pointer: usize,
-    row: Option<Int>,
-    batch: Option<Int>,
 }
 
 /// What all parts of the kernel see.
@@ -96,27 +90,18 @@ impl<'p> Gemm<'p> {
         let b_map = params.push(Param::Map(operand_map(problem, right, right_lines, columns)));
         let stores = config.split == 1 && config.tma_store;
         let out_map = stores.then(|| params.push(Param::Map(result_map(problem, &config))));
-        let bytes = problem.out_dtype.bytes();
-        let out = (!stores).then(|| {
-            let offset = problem.out.offset.clone() * bytes;
-            params.push(Param::Pointer { operand: problem.out.operand, offset })
-        });
-        let zero = Expr::Const(0);
         let slots = Slots {
             a_map,
             b_map,
             out_map,
-            out,
-            out_line: if stores { Int::Known(0) } else { params.long(&problem.out.line) },
-            out_batch: if stores { Int::Known(0) } else { params.long(problem.out.batch.as_ref().unwrap_or(&zero)) },
             m: params.int(&problem.m),
             n: params.int(&problem.n),
             k: params.int(&problem.k),
             batch: params.int(&problem.batch),
-            extras: problem.extras.iter().map(|extra| ExtraSlot::new(&mut params, extra)).collect(),
+            elements: ElementSlots::new(&mut params, problem, !stores),
             partial: (config.split > 1)
                 .then(|| params.push(Param::Workspace { offset: config.counter_bytes(problem) })),
-            counters: (config.split > 1).then(|| params.push(Param::Workspace { offset: 0.into() })),
+            counters: config.uses_workspace().then(|| params.push(Param::Workspace { offset: 0.into() })),
         };
         let spec = KernelSpec {
             dims: problem.dims.clone(),
@@ -124,9 +109,10 @@ impl<'p> Gemm<'p> {
             params: params.list,
             grid: [config.grid(problem), 1.into(), 1.into()],
             block: [128 * (1 + config.consumers), 1, 1],
+            cluster: [if config.cluster { config.split } else { 1 }, 1, 1],
             min_ctas: config.ctas_per_sm,
             smem_bytes: config.shared_bytes(problem),
-            workspace: (config.split > 1).then(|| Workspace {
+            workspace: config.uses_workspace().then(|| Workspace {
                 bytes: config.counter_bytes(problem) + config.partial_bytes(problem),
                 zeroed: config.counter_bytes(problem),
             }),
@@ -197,6 +183,19 @@ pub(super) enum Barrier {
 }
 
 impl<'a, 'c> Frame<'a, 'c> {
+    /// The result, element by element.
+    fn elements(&self) -> Elements<'a, 'c> {
+        Elements {
+            problem: self.gemm.problem,
+            slots: &self.gemm.slots.elements,
+            args: self.args,
+            m: self.m,
+            n: self.n,
+            swapped: self.gemm.config.swapped,
+            region: self.region,
+        }
+    }
+
     /// The address of a stage's barrier.
     fn barrier(&self, b: Builder<'c>, stage: Val<'c>, which: Barrier) -> Val<'c> {
         let config = &self.gemm.config;
@@ -213,17 +212,6 @@ impl<'a, 'c> Frame<'a, 'c> {
         let next = b.add_c(stage, 1);
         let wraps = b.cmpi("eq", next, b.c32(i64::from(self.gemm.config.stages)));
         [b.select(wraps, b.c32(0), next), b.select(wraps, b.xor(phase, b.c32(1)), phase)]
-    }
-}
-
-impl ExtraSlot {
-    fn new(params: &mut Params, extra: &super::problem::Extra) -> Self {
-        let offset = extra.offset.clone() * extra.dtype.bytes();
-        ExtraSlot {
-            pointer: params.push(Param::Pointer { operand: extra.operand, offset }),
-            row: extra.row.as_ref().map(|row| params.long(row)),
-            batch: extra.batch.as_ref().map(|batch| params.long(batch)),
-        }
     }
 }
 

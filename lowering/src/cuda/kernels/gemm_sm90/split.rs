@@ -1,7 +1,8 @@
 //! Sums of one tile spread over CTAs along K. Each CTA writes its partial sums to the workspace; when all of a tile are there, each adds
 //! up a share of the tile, in the order of the parts, so that results do not depend on who came first.
 //!
-//! All CTAs of a launch are resident at once, or become so without waiting for those that are: the parts of a tile have neighbouring numbers.
+//! The parts of a tile may be the CTAs of one cluster: then they meet through shared memory, which is faster. Through the workspace all CTAs of
+//! a launch must be resident at once, or become so without waiting for those that are: the parts of a tile have neighbouring numbers.
 
 use super::{
     Frame,
@@ -14,38 +15,66 @@ use aitmlir_dialects::{
     types::{Types, Val},
 };
 
+/// Where the partial sums of a tile's parts are.
+#[derive(Clone, Copy)]
+enum Sums4<'c> {
+    /// In the workspace.
+    Workspace(Val<'c>),
+    /// In the shared memory of the cluster's CTAs.
+    Cluster,
+}
+
 impl<'a, 'c> Frame<'a, 'c> {
     /// Writes this part's sums, waits for the others and finishes this part's share of the tile.
-    pub(super) fn meet(&self, b: Builder<'c>, thread: Thread<'c>, unit: &Unit<'c>, _first: Val<'c>, sums: &[Sums<'c>]) {
+    pub(super) fn meet(&self, b: Builder<'c>, thread: Thread<'c>, unit: &Unit<'c>, sums: &[Sums<'c>]) {
         let config = &self.gemm.config;
-        let (Some(partial), Some(counters)) = (self.gemm.slots.partial, self.gemm.slots.counters) else { return };
         let threads = 128 * config.consumers;
         let number = b.addi(b.mul_c(thread.group, 128), thread.id);
+        let barrier = b.c32(CONSUMERS_BARRIER);
+        let (Some(partial), Some(counters)) = (self.gemm.slots.partial, self.gemm.slots.counters) else {
+            // The stages are free when no consumer multiplies any more.
+            sync::named_barrier(b, barrier, threads);
+            self.write_sums(b, Sums4::Cluster, unit, sums, number);
+            sync::cluster_barrier(b);
+            self.add_share(b, thread, unit, Sums4::Cluster);
+            // No CTA may end while others read its shared memory.
+            sync::cluster_barrier(b);
+            return;
+        };
+        let place = Sums4::Workspace(self.args[partial]);
+        self.write_sums(b, place, unit, sums, number);
+        let counter = memory::offset(b, self.args[counters], b.wide(b.mul_c(unit.tile, 4)));
+        let split = i64::from(config.split);
+        sync::named_barrier(b, barrier, threads);
+        b.when(b.cmpi("eq", number, b.c32(0)), |b| {
+            // It counts arrivals, then departures, and the last one leaves it at zero.
+            let last = b.c32(2 * split - 1);
+            memory::count_up(b, counter, last);
+            memory::wait_at_least(b, counter, b.c32(split));
+            memory::count_up(b, counter, last);
+        });
+        sync::named_barrier(b, barrier, threads);
+        self.add_share(b, thread, unit, place);
+    }
+
+    fn write_sums(&self, b: Builder<'c>, place: Sums4<'c>, unit: &Unit<'c>, sums: &[Sums<'c>], number: Val<'c>) {
         for (chain, sum) in sums.iter().enumerate() {
-            for (group, four) in sum.elements(b).chunks(4).enumerate() {
-                let four_index = b.c32(chain as i64 * self.groups() + group as i64);
-                let place = self.partial(b, self.args[partial], unit, unit.part, four_index, number);
-                memory::store_f32(b, place, four);
+            for (group, values) in sum.elements(b).chunks(4).enumerate() {
+                let four = b.c32(chain as i64 * self.groups() + group as i64);
+                match place {
+                    Sums4::Workspace(base) => {
+                        memory::store_f32(b, self.partial(b, base, unit, unit.part, four, number), values);
+                    }
+                    Sums4::Cluster => memory::store_shared_f32(b, self.shared_sums(b, four, number), values),
+                }
             }
         }
-        let barrier = b.c32(CONSUMERS_BARRIER);
-        let counter = memory::offset(b, self.args[counters], b.wide(b.mul_c(unit.tile, 4)));
-        sync::fence_device(b);
-        sync::named_barrier(b, barrier, threads);
-        let split = i64::from(config.split);
-        b.when(b.cmpi("eq", number, b.c32(0)), |b| {
-            memory::atomic_add(b, counter, b.c32(1));
-            memory::wait_at_least(b, counter, b.c32(split));
-        });
-        sync::named_barrier(b, barrier, threads);
-        sync::fence_device(b);
-        self.add_share(b, thread, unit, self.args[partial]);
-        // The last one to have read leaves the counter as it was found.
-        sync::named_barrier(b, barrier, threads);
-        b.when(b.cmpi("eq", number, b.c32(0)), |b| {
-            let before = memory::atomic_add(b, counter, b.c32(1));
-            b.when(b.cmpi("eq", before, b.c32(2 * split - 1)), |b| memory::store(b, counter, b.c32(0)));
-        });
+    }
+
+    /// The address of four sums in this CTA's shared memory.
+    fn shared_sums(&self, b: Builder<'c>, four: Val<'c>, number: Val<'c>) -> Val<'c> {
+        let within = b.addi(b.mul_c(four, 128 * i64::from(self.gemm.config.consumers)), number);
+        b.addi(self.shared, b.mul_c(within, 16))
     }
 
     /// Groups of 8 columns of a tile.
@@ -73,7 +102,7 @@ impl<'a, 'c> Frame<'a, 'c> {
     }
 
     /// Adds up the pieces (four sums of each lane of a warp) number `part`, `part + split`, ... of the tile; the CTA's warps share them.
-    fn add_share(&self, b: Builder<'c>, thread: Thread<'c>, unit: &Unit<'c>, base: Val<'c>) {
+    fn add_share(&self, b: Builder<'c>, thread: Thread<'c>, unit: &Unit<'c>, place: Sums4<'c>) {
         let config = &self.gemm.config;
         let warps = 4 * i64::from(config.consumers);
         let split = i64::from(config.split);
@@ -83,7 +112,7 @@ impl<'a, 'c> Frame<'a, 'c> {
         b.for_(start, b.c32(pieces), b.c32(split * warps), &[], |b, piece, _| {
             let (four, owner) = (b.div_c(piece, warps), b.rem_c(piece, warps));
             let number = b.addi(b.mul_c(owner, 32), thread.lane);
-            let sums = self.add_parts(b, unit, base, four, number);
+            let sums = self.add_parts(b, unit, place, four, number);
             let (chain, group) = (b.div_c(four, self.groups()), b.rem_c(four, self.groups()));
             let group_of_warps = b.div_c(owner, 4);
             let rows = b.addi(b.mul_c(group_of_warps, 64 * i64::from(config.chains)), b.mul_c(chain, 64));
@@ -99,15 +128,25 @@ impl<'a, 'c> Frame<'a, 'c> {
         &self,
         b: Builder<'c>,
         unit: &Unit<'c>,
-        base: Val<'c>,
+        place: Sums4<'c>,
         four: Val<'c>,
         number: Val<'c>,
     ) -> Vec<Val<'c>> {
         let split = i64::from(self.gemm.config.split);
         let some = |b: Builder<'c>, first: Val<'c>, count: i64, sums: &[Val<'c>]| -> Vec<Val<'c>> {
             let parts: Vec<_> = (0..count)
-                .map(|i| self.partial(b, base, unit, b.add_c(first, i), four, number))
-                .map(|place| memory::load_f32_shared_with_others(b, place, 4))
+                .map(|i| {
+                    let part = b.add_c(first, i);
+                    match place {
+                        Sums4::Workspace(base) => {
+                            memory::load_f32_shared_with_others(b, self.partial(b, base, unit, part, four, number), 4)
+                        }
+                        Sums4::Cluster => {
+                            let here = self.shared_sums(b, four, number);
+                            memory::load_cluster_f32(b, memory::address_in_cluster(b, here, part), 4)
+                        }
+                    }
+                })
                 .collect();
             let add = |sums: Vec<Val<'c>>, part: Vec<Val<'c>>| -> Vec<Val<'c>> {
                 sums.into_iter().zip(part).map(|(x, y)| b.addf(x, y)).collect()

@@ -1,0 +1,206 @@
+//! Matrix products on sm_80 and later: `cp.async` fills a ring of stages in shared memory, warps multiply with `mma.sync`, or with FMA where f32 is
+//! to stay f32. It takes any size, alignment, stride and contiguous dimension; what is not aligned is copied in smaller pieces.
+//!
+//! A stage holds rows of 128 bytes, whose 16-byte pieces are swizzled by the row's number, so that `ldmatrix` has no bank conflicts. Rows are lines of
+//! the operand along K; where a 16-bit operand is contiguous along its lines, rows are steps of K, in blocks of 64 lines, and `ldmatrix`
+//! transposes.
+
+mod config;
+mod load;
+mod multiply;
+
+pub use config::{Config, Kind};
+
+use super::{
+    elements::{ElementSlots, Elements},
+    gemm_sm90::Illegal,
+    problem::{Dtype, Int, Params, Place, Problem, Region},
+};
+use crate::cuda::{
+    emit::{async_copy, scalar::ScalarOps, sync},
+    kernel::{KernelSpec, dynamic_shared},
+};
+use aitmlir_dialects::{builder::Builder, types::Val};
+use kernel_launch::{KernelLaunch, Param};
+use load::Side;
+use melior::{Context, ir::Module};
+
+/// A kernel that can be emitted.
+struct Gemm<'p> {
+    problem: &'p Problem,
+    config: Config,
+    spec: KernelSpec,
+    slots: Slots,
+}
+
+struct Slots {
+    a: OperandSlot,
+    b: OperandSlot,
+    m: Int,
+    n: Int,
+    k: Int,
+    elements: ElementSlots,
+}
+
+/// Parameters of A or B.
+struct OperandSlot {
+    pointer: usize,
+    line: Int,
+    step: Int,
+    batch: Option<Int>,
+}
+
+/// What all parts of the kernel see.
+#[derive(Clone, Copy)]
+struct Frame<'a, 'c> {
+    gemm: &'a Gemm<'a>,
+    args: &'a [Val<'c>],
+    shared: Val<'c>,
+    m: Val<'c>,
+    n: Val<'c>,
+    k: Val<'c>,
+    /// Blocks of K.
+    blocks: Val<'c>,
+    /// The tile's first row and column, and its matrix of the batch.
+    row: Val<'c>,
+    column: Val<'c>,
+    batch: Val<'c>,
+    /// The thread.
+    thread: Val<'c>,
+    region: Region<'a, 'c>,
+}
+
+/// Emits the kernel into `module` and returns how to start it.
+pub fn emit<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    name: &str,
+    problem: &Problem,
+    config: Config,
+    region: Region<'_, 'c>,
+) -> Result<KernelLaunch, Illegal> {
+    config.check(problem)?;
+    let gemm = Gemm::new(name, problem, config);
+    gemm.spec.emit(context, module, |b, args| gemm.body(b, module, args, region));
+    Ok(gemm.spec.launch())
+}
+
+impl OperandSlot {
+    fn new(params: &mut Params, place: &Place, dtype: Dtype) -> Self {
+        let offset = place.offset.clone() * dtype.bytes();
+        OperandSlot {
+            pointer: params.push(Param::Pointer { operand: place.operand, offset }),
+            line: params.long(&place.line),
+            step: params.long(&place.step),
+            batch: place.batch.as_ref().map(|batch| params.long(batch)),
+        }
+    }
+}
+
+impl<'p> Gemm<'p> {
+    fn new(name: &str, problem: &'p Problem, config: Config) -> Self {
+        let mut params = Params::default();
+        let slots = Slots {
+            a: OperandSlot::new(&mut params, &problem.a, problem.dtype),
+            b: OperandSlot::new(&mut params, &problem.b, problem.dtype),
+            m: params.int(&problem.m),
+            n: params.int(&problem.n),
+            k: params.int(&problem.k),
+            elements: ElementSlots::new(&mut params, problem, true),
+        };
+        let [rows, columns] = config.tile().map(i64::from);
+        let tiles = problem.m.clone().ceil_div(rows) * problem.n.clone().ceil_div(columns) * problem.batch.clone();
+        let spec = KernelSpec {
+            dims: problem.dims.clone(),
+            operands: problem.operand_names(),
+            params: params.list,
+            grid: [tiles, 1.into(), 1.into()],
+            block: [config.threads(), 1, 1],
+            smem_bytes: config.shared_bytes(),
+            ..KernelSpec::new(name)
+        };
+        Gemm { problem, config, spec, slots }
+    }
+
+    /// Elements of K in a stage: 128 bytes.
+    fn block_k(&self) -> i64 {
+        128 / self.problem.dtype.bytes()
+    }
+
+    fn body<'c>(&self, b: Builder<'c>, module: &Module<'c>, args: &[Val<'c>], region: Region<'_, 'c>) {
+        let [rows, columns] = self.config.tile().map(i64::from);
+        let shared = dynamic_shared(b, module);
+        let (m, n, k) = (self.slots.m.i32(b, args), self.slots.n.i32(b, args), self.slots.k.i32(b, args));
+        let (tiles_m, tiles_n) = (b.ceil_div_c(m, rows), b.ceil_div_c(n, columns));
+        let index = b.sreg("ctaid.x");
+        let (batch, tile) = if self.problem.single() {
+            (b.c32(0), index)
+        } else {
+            let each = b.muli(tiles_m, tiles_n);
+            (b.divu(index, each), b.remu(index, each))
+        };
+        // Tiles are walked in groups of rows of tiles, so that what runs together shares operands in the L2.
+        let group = i64::from(self.config.group);
+        let group_tiles = b.mul_c(tiles_n, group);
+        let first_row = b.mul_c(b.divu(tile, group_tiles), group);
+        let group_rows = b.minsi(b.subi(tiles_m, first_row), b.c32(group));
+        let in_group = b.remu(tile, group_tiles);
+        let row = b.mul_c(b.addi(first_row, b.remu(in_group, group_rows)), rows);
+        let column = b.mul_c(b.divu(in_group, group_rows), columns);
+        let blocks = b.ceil_div_c(k, self.block_k());
+        let thread = b.sreg("tid.x");
+        let frame = Frame { gemm: self, args, shared, m, n, k, blocks, row, column, batch, thread, region };
+        frame.run(b);
+    }
+}
+
+impl<'a, 'c> Frame<'a, 'c> {
+    /// The ring: `stages - 1` blocks are under way while one is multiplied.
+    fn run(&self, b: Builder<'c>) {
+        let stages = i64::from(self.gemm.config.stages);
+        let sides = [self.side(b, true), self.side(b, false)];
+        for stage in 0..stages - 1 {
+            self.fill(b, &sides, b.c32(stage), b.c32(stage));
+        }
+        let mut state = self.zero_sums(b);
+        state.extend([b.c32(0), b.c32(stages - 1)]);
+        let count = state.len() - 2;
+        let sums = b.for_(b.c32(0), self.blocks, b.c32(1), &state, |b, block, state| {
+            let (sums, ring) = state.split_at(count);
+            async_copy::wait(b, (stages - 2) as u32);
+            sync::barrier(b);
+            self.fill(b, &sides, b.add_c(block, stages - 1), ring[1]);
+            let sums = self.multiply(b, ring[0], sums);
+            let next = |b: Builder<'c>, stage: Val<'c>| {
+                let next = b.add_c(stage, 1);
+                b.select(b.cmpi("eq", next, b.c32(stages)), b.c32(0), next)
+            };
+            sums.into_iter().chain([next(b, ring[0]), next(b, ring[1])]).collect()
+        });
+        async_copy::wait(b, 0);
+        self.finish(b, &sums[..count]);
+    }
+
+    /// Starts the copies of a block, as one group; none past the last block.
+    fn fill(&self, b: Builder<'c>, sides: &[Side<'c>; 2], block: Val<'c>, stage: Val<'c>) {
+        b.when(b.cmpi("slt", block, self.blocks), |b| {
+            let at = b.addi(self.shared, b.mul_c(stage, self.gemm.config.stage_bytes()));
+            for side in sides {
+                self.load_side(b, side, block, at);
+            }
+        });
+        async_copy::commit(b);
+    }
+
+    fn elements(&self) -> Elements<'a, 'c> {
+        Elements {
+            problem: self.gemm.problem,
+            slots: &self.gemm.slots.elements,
+            args: self.args,
+            m: self.m,
+            n: self.n,
+            swapped: false,
+            region: self.region,
+        }
+    }
+}
