@@ -29,7 +29,7 @@ mod nms;
 mod nonzero;
 pub(crate) mod norm;
 mod pad;
-mod pool;
+pub(crate) mod pool;
 mod product;
 mod random;
 pub(crate) mod reduce;

@@ -5,9 +5,10 @@
 use super::{
     Kernel, KernelRow, Unsupported,
     conv::{
-        geometry::{Geometry, Triple, spatial_strides},
+        geometry::{Geometry, Triple, spatial_strides, triple},
         image::{Access, Row},
     },
+    domain::decode,
     flat::Flat,
     product::{both, either},
     scalar::Num,
@@ -20,6 +21,7 @@ use aitmlir_dialects::{
     builder::Builder,
     types::{TypeExt, Types, Val, vector_type},
 };
+use melior::ir::ValueLike;
 
 pub static ROW: KernelRow = KernelRow { op: "ait.pool", extent, body };
 
@@ -42,31 +44,80 @@ struct Pool<'c> {
 }
 
 fn body<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
-    let b = k.b;
-    let kernel = k.op.i64s("kernel");
-    let spatial = kernel.len();
-    let sizes: Vec<_> = kernel.iter().map(|n| b.index(*n)).collect();
-    let input = Flat::new(b, k.operand("input"), k.tensor_type("input"));
-    let num = Num::of(k.tensor_type("input"));
-    let kind = k.op.kind("kind").unwrap_or(PoolKind::Max);
-    let pool = Pool {
-        kind,
-        kernel: super::conv::geometry::triple(&kernel, 1),
-        pads_end: super::conv::geometry::triple(&k.op.i64s("pads")[spatial..], 0),
-        include_pad: k.op.has("count_include_pad"),
-        power: k.op.i64("p").unwrap_or(2),
-        geometry: Geometry::new(k, &sizes),
-        strides: spatial_strides(b, &input),
-        input,
-        num,
-        acc: if kind == PoolKind::Max { num } else { num.wide(b) },
-    };
+    let pool = Pool::new(k);
     if k.outs.len() > 1 {
         pool.with_indices(k, [lo, hi])
     } else {
         pool.plain(k, [lo, hi])
     }
     Ok(())
+}
+
+/// Element `i` of the result (of both, where there are indices): the code of a thread where each has one.
+pub fn element<'c>(k: &Kernel<'c>, i: Val<'c>) {
+    let (b, pool) = (k.b, Pool::new(k));
+    let coordinates = decode(b, i, &b.dims(k.outs[0]));
+    let (at, spatial) = coordinates.split_at(2);
+    let out = triple(spatial, b.index(0));
+    let from = pool.input.at(b, at);
+    let store = |value: Val<'c>, which: usize| {
+        let flat = Flat::new(b, k.outs[which], k.result_type(which));
+        b.store(value, flat.data, &[flat.at(b, &coordinates)]);
+    };
+    if k.outs.len() > 1 {
+        let best = pool.best(b, from, out, k.op.has("storage_order"));
+        let channel = b.addi(b.muli(at[0], b.dim(k.outs[0], 1)), at[1]);
+        let index = b.addi(b.muli(channel, super::conv::geometry::volume(b, pool.geometry.input)), best[1]);
+        store(best[0], 0);
+        store(b.index_cast(index, k.outs[1].r#type().element_type()), 1);
+        return;
+    }
+    let start = match pool.kind {
+        PoolKind::Max => pool.num.lowest(b),
+        _ => pool.acc.constant(b, 0.0),
+    };
+    let g = &pool.geometry;
+    let (zero, one) = (b.index(0), b.index(1));
+    let sum = b.for_(zero, super::conv::geometry::volume(b, g.kernel), one, &[start], |b, tap, sum| {
+        let taps = decode(b, tap, &g.kernel);
+        let place: Vec<_> = (0..3).map(|d| pool.coordinate(b, d, out[d], taps[d])).collect();
+        let inside = (0..3).map(|d| b.cmpi("ult", place[d], g.input[d])).reduce(|x, y| both(b, x, y));
+        let inside = inside.unwrap_or_else(|| b.int(b.context().int_type(1), 1));
+        b.if_(
+            inside,
+            &[pool.acc.r#type],
+            |b| {
+                let at = (0..3).fold(from, |sum, d| b.addi(sum, b.muli(place[d], pool.strides[d])));
+                vec![pool.combine(b, sum[0], b.load(pool.input.data, &[at]))]
+            },
+            |_| sum.to_vec(),
+        )
+    });
+    store(pool.finish(b, sum[0], out), 0);
+}
+
+impl<'c> Pool<'c> {
+    fn new(k: &Kernel<'c>) -> Self {
+        let b = k.b;
+        let kernel = k.op.i64s("kernel");
+        let spatial = kernel.len();
+        let sizes: Vec<_> = kernel.iter().map(|n| b.index(*n)).collect();
+        let input = Flat::new(b, k.operand("input"), k.tensor_type("input"));
+        let num = Num::of(k.tensor_type("input"));
+        let kind = k.op.kind("kind").unwrap_or(PoolKind::Max);
+        Self {
+            kind,
+            kernel: super::conv::geometry::triple(&kernel, 1),
+            pads_end: super::conv::geometry::triple(&k.op.i64s("pads")[spatial..], 0),
+            include_pad: k.op.has("count_include_pad"),
+            power: k.op.i64("p").unwrap_or(2),
+            geometry: Geometry::new(k, &sizes),
+            strides: spatial_strides(b, &input),
+            input,
+            num,
+            acc: if kind == PoolKind::Max { num } else { num.wide(b) },
+        }
+    }
 }
 
 impl<'c> Pool<'c> {

@@ -7,12 +7,12 @@ use crate::{
 };
 use aitmlir_dialects::{
     ait::OpView,
-    builder::{Builder, block_of, blocks_of, erase, operations_of},
+    builder::{Builder, block_of, blocks_of, erase, operations_of, replace_uses, result_of},
     diagnostics::{emit_op_error, location_of},
     pass::Failed,
     types::{DYNAMIC, Op, TypeExt, Types, Val, memref_type, strided_memref_type},
 };
-use kernel_launch::{Expr, KernelLaunch, Param};
+use kernel_launch::{Expr, KernelLaunch, Param, Workspace};
 use melior::{
     Context,
     ir::{Attribute, Type, TypeLike, operation::OperationLike},
@@ -148,18 +148,19 @@ fn lower_body<'c>(
         types.push(i64_type);
         launch.integer(&format!("extent {i}"));
     }
-    types.push(pointer);
+    types.extend([pointer, pointer]);
     let mut made: Result<Body, Unsupported> = Err(Unsupported(String::new()));
     let mut record = None;
     let region = b.region(&types, |b, args| {
-        let (values, extents) = values(b, arguments, &args[..args.len() - 1], extents);
-        record = Some((b, args[args.len() - 1]));
+        let (values, extents) = values(b, arguments, &args[..args.len() - 2], extents);
+        record = Some((b, args[args.len() - 2], args[args.len() - 1]));
         made = cpu::with_values(kernel, op, device, b, &values, |k| (row.body)(k, &extents));
         b.op("llvm.return", &[], &[], &[], vec![]);
     });
     let (shape, fails) = match (made, record) {
-        (Ok(shape), Some((b, record))) => {
+        (Ok(shape), Some((b, record, scratch))) => {
             hoist_allocas(b);
+            replace_scratch(b, scratch);
             (shape, replace_failures(b, record))
         }
         (Err(cause), _) => {
@@ -168,15 +169,18 @@ fn lower_body<'c>(
         }
         (Ok(_), None) => return Err(Failed),
     };
-    launch.operands.push(FAILURE.to_owned());
-    launch.params.push(Param::Pointer { operand: launch.operands.len() as u32 - 1, offset: 0.into() });
     function(b, name, &types, region, shape.block);
-    if !fails {
-        // The parameter stays, so that all kernels look alike; nobody reads it.
-        launch.operands.pop();
-        launch.params.pop();
-        launch.params.push(Param::I64(0.into()));
-    }
+    // Both parameters are there in all kernels; a kernel that reads one names it.
+    launch.params.push(if fails {
+        launch.operands.push(FAILURE.to_owned());
+        Param::Pointer { operand: launch.operands.len() as u32 - 1, offset: 0.into() }
+    } else {
+        Param::I64(0.into())
+    });
+    launch.params.push(match shape.scratch {
+        Some(_) => Param::Workspace { offset: 0.into() },
+        None => Param::I64(0.into()),
+    });
     let first = launch.dims.len() - extents;
     let extent = |i: usize| Expr::Dim((first + i) as u32);
     Ok(KernelLaunch {
@@ -188,7 +192,7 @@ fn lower_body<'c>(
         dims: launch.dims,
         operands: launch.operands,
         params: launch.params,
-        workspace: None,
+        workspace: shape.scratch.map(|i| Workspace { bytes: extent(i), zeroed: 0.into() }),
     })
 }
 
@@ -327,6 +331,21 @@ fn replace_failures<'c>(b: Builder<'c>, record: Val<'c>) -> bool {
         erase(*call);
     }
     !calls.is_empty()
+}
+
+/// Replaces calls of `aitmlir_rt_scratch`, with which kernels for the CPU ask for scratch memory, by the workspace.
+fn replace_scratch<'c>(b: Builder<'c>, workspace: Val<'c>) {
+    let mut calls = Vec::new();
+    for_each(b.block(), &mut |op| {
+        let callee = OpView(op).attr("callee").map(|a| a.to_string());
+        if OpView(op).name() == "func.call" && callee.as_deref() == Some("@aitmlir_rt_scratch") {
+            calls.push(op);
+        }
+    });
+    for call in calls {
+        replace_uses(result_of(call, 0), workspace);
+        erase(call);
+    }
 }
 
 fn for_each<'c>(block: aitmlir_dialects::types::Blk<'c>, visit: &mut dyn FnMut(Op<'c>)) {

@@ -45,7 +45,11 @@ fn run<'c>(pass: &PassContext<'c>) -> Result<(), Failed> {
     let device = match pass.option("chip") {
         "" => None,
         name => match chip::chip(name) {
-            Some(chip) => Some(CudaLaunches::new(pass, chip)?),
+            Some(chip) => {
+                // The compiler's context has it loaded; the developer tools load a dialect when it is first parsed.
+                pass.context.get_or_load_dialect("nvvm");
+                Some(CudaLaunches::new(pass, chip)?)
+            }
             None => {
                 emit_op_error(pass.op, &format!("cannot be lowered for '{name}', which is no known GPU"));
                 return Err(Failed);

@@ -35,5 +35,5 @@ fn body<'c>(k: &Kernel<'c>, _: &[Val<'c>]) -> Result<Body, Unsupported> {
             (inline_at(b, block, values, &loops.pinned_coordinates(b, domain, coordinates)), vec![])
         });
     });
-    Ok(Body { block: [THREADS, 1, 1], smem_bytes: 0, grid: Box::new(|extent| grid_of(extent(0), THREADS)) })
+    Ok(Body::new([THREADS, 1, 1], |extent| grid_of(extent(0), THREADS)))
 }

@@ -8,9 +8,11 @@ pub mod gemm_sm90;
 mod map;
 mod norm;
 mod per_thread;
+mod pool;
 pub mod problem;
 mod reduce;
 mod rows;
+mod single;
 mod softmax;
 mod threads;
 
@@ -34,6 +36,15 @@ pub struct Body {
     pub smem_bytes: u32,
     /// The grid, from the extents.
     pub grid: Box<Grid>,
+    /// The extent that is the bytes of the scratch memory that the kernel's one thread asks for.
+    pub scratch: Option<usize>,
+}
+
+impl Body {
+    /// A kernel without shared and scratch memory.
+    pub fn new(block: [u32; 3], grid: impl Fn(&dyn Fn(usize) -> Expr) -> [Expr; 3] + 'static) -> Self {
+        Self { block, smem_bytes: 0, grid: Box::new(grid), scratch: None }
+    }
 }
 
 /// How an op becomes a kernel.
@@ -119,18 +130,24 @@ pub static KERNELS: &[KernelRow] = &[
     per_thread::row("ait.grid_sample"),
     per_thread::row("ait.jagged_to_padded"),
     map::ROW,
+    single::NMS,
+    per_thread::row("ait.nonzero"),
     norm::ROW,
     per_thread::row("ait.pad"),
     per_thread::row("ait.padded_to_jagged"),
+    pool::ROW,
     per_thread::row("ait.random"),
     reduce::ROW,
     per_thread::row("ait.reshape"),
     per_thread::row("ait.roi_align"),
     per_thread::row("ait.scan"),
+    per_thread::row("ait.scatter"),
     per_thread::row("ait.slice"),
     softmax::ROW,
     per_thread::row("ait.split"),
+    single::TOPK,
     per_thread::row("ait.transpose"),
+    single::UNIQUE,
     per_thread::row("ait.where"),
 ];
 

@@ -35,7 +35,7 @@ pub fn loops<'c>(k: &Kernel<'c>, extent: Val<'c>, steps: Steps) -> Result<Body, 
         vec![]
     });
     status?;
-    Ok(Body { block: [THREADS, 1, 1], smem_bytes: 0, grid: Box::new(move |extent| grid_of(steps(extent), THREADS)) })
+    Ok(Body::new([THREADS, 1, 1], move |extent| grid_of(steps(extent), THREADS)))
 }
 
 /// A formula of the extents.

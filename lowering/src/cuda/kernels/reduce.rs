@@ -45,5 +45,5 @@ fn body<'c>(k: &Kernel<'c>, extents: &[Val<'c>]) -> Result<Body, Unsupported> {
         let thread = super::threads::register(b, "tid.x");
         b.when(b.cmpi("eq", thread, b.index(0)), |b| domain.views[1].store(b, value, offsets[1]));
     });
-    Ok(Body { block: [rows.threads, 1, 1], smem_bytes: 0, grid: Box::new(|extent| grid_of_rows(extent(0))) })
+    Ok(Body::new([rows.threads, 1, 1], |extent| grid_of_rows(extent(0))))
 }

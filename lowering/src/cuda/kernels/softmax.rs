@@ -57,7 +57,7 @@ fn body<'c>(k: &Kernel<'c>, extents: &[Val<'c>]) -> Result<Body, Unsupported> {
             (vec![wide.convert(b, value, element, false)], vec![])
         });
     });
-    Ok(Body { block: [rows.threads, 1, 1], smem_bytes: 0, grid: Box::new(|extent| grid_of_rows(extent(0))) })
+    Ok(Body::new([rows.threads, 1, 1], |extent| grid_of_rows(extent(0))))
 }
 
 /// e^x
