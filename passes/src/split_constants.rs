@@ -94,6 +94,11 @@ fn constant_launches(ops: Vec<Op<'_>>) -> Vec<Op<'_>> {
         if view.name() != "ait.launch" || !view.results().iter().all(|r| r.r#type().shape().iter().all(|s| *s >= 0)) {
             continue;
         }
+        // What is returned has to be written by a launch, in place.
+        let returned = |result: &Val<'_>| users_of(*result).into_iter().any(|u| OpView(u).name() == "func.return");
+        if view.results().iter().any(returned) {
+            continue;
+        }
         let inputs = view.group("inputs");
         if inputs.iter().any(|v| v.r#type().is_tensor()) && inputs.iter().all(|v| is_constant(*v, &constant)) {
             constant.push(op);

@@ -83,7 +83,7 @@ typedef struct aitmlir_options {
 
 /* A tensor in memory of the caller (or of a result). */
 typedef struct aitmlir_tensor {
-  void *data;    /* aligned to the element size; of an input and of a constant that is set only read */
+  void *data;    /* aligned to the element size, in device memory to 16 bytes; of an input and of a constant that is set only read */
   int64_t *dims; /* rank numbers; of an output written by the run */
   uint64_t bytes; /* bytes of the buffer: may be more than the tensor needs */
   int32_t dtype;
@@ -211,8 +211,8 @@ typedef struct aitmlir_device_launch {
   uint32_t block[3];   /* threads of a CTA */
   uint32_t cluster[3]; /* CTAs of a cluster; 1, 1, 1 for none */
   uint32_t shared_bytes; /* dynamic shared memory of a CTA */
-  const void *params;  /* the kernel's parameters, laid out as PTX says */
-  uint64_t params_bytes;
+  uint32_t param_count;
+  const void *const *params; /* a pointer to each of the kernel's parameters */
 } aitmlir_device_launch;
 
 /* A tiled tensor map before it is encoded; dimension 0 is the innermost. */

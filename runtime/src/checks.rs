@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::info::{Dim, DynamicDim, ModelInfo, TensorInfo};
-use crate::tensor::TensorRef;
+use crate::tensor::{Memory, TensorRef};
 
 /// Checks the inputs of a run: count, types, ranks, bounds and names of dims.
 pub(crate) fn check_shapes(info: &ModelInfo, inputs: &[TensorRef<'_>]) -> Result<()> {
@@ -49,10 +49,16 @@ pub(crate) fn check_buffer(what: &'static str, name: &str, given: &TensorRef<'_>
             given: if given.data.is_null() { 0 } else { given.bytes },
         });
     }
-    if needed > 0 && !(given.data as usize).is_multiple_of(dtype.bytes()) {
-        return Err(Error::Misaligned { what, name: name.to_string(), align: dtype.bytes() });
+    let align = alignment(given.memory, dtype.bytes());
+    if needed > 0 && !(given.data as usize).is_multiple_of(align) {
+        return Err(Error::Misaligned { what, name: name.to_string(), align });
     }
     Ok(())
+}
+
+/// What a tensor's address must be a multiple of: kernels of a device access 16 bytes at once.
+pub(crate) fn alignment(memory: Memory, element: usize) -> usize {
+    if memory == Memory::Device { 16 } else { element }
 }
 
 /// Checks how many tensors were given.

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use crate::checks::{OutputDim, check_buffer, check_buffers, check_count, check_shapes, check_type, output_dims};
+use crate::checks::{
+    OutputDim, alignment, check_buffer, check_buffers, check_count, check_shapes, check_type, output_dims,
+};
 use crate::constants::{ConstantSet, checked_bytes};
 use crate::cpu::check_features;
 use crate::device::session::{DeviceConstants, DeviceContext, DeviceModel, DeviceRun};
@@ -304,7 +306,7 @@ fn check_output_buffer(expected: &TensorInfo, given: &TensorMut<'_>) -> Result<(
     if rank != found {
         return Err(Error::Rank { what: "output", name: expected.name.clone(), expected: rank, found: found as i64 });
     }
-    let align = expected.dtype.bytes();
+    let align = alignment(given.memory, expected.dtype.bytes());
     if !(given.data as usize).is_multiple_of(align) {
         return Err(Error::Misaligned { what: "output", name: expected.name.clone(), align });
     }

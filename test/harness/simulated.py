@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import ml_dtypes
 import numpy as np
 
 from . import tools
@@ -60,4 +61,10 @@ class Model:
                 raise Finding(call.stderr)
             if not call.ok:
                 raise AbiError(0, call.crash or " ".join(call.errors) or call.stderr)
-            return [np.load(entry["file"]) for entry in json.loads(call.stdout)["outputs"]]
+            return [_load(entry) for entry in json.loads(call.stdout)["outputs"]]
+
+
+def _load(entry: dict) -> np.ndarray:
+    """An output; NumPy's own files have no name for bfloat16."""
+    array = np.load(entry["file"])
+    return array.view(ml_dtypes.bfloat16) if entry["dtype"] == "bf16" else array

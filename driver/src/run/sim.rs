@@ -225,10 +225,10 @@ unsafe extern "C" fn launch(
     _stream: *mut c_void,
 ) -> i32 {
     with(context, |state| {
-        // SAFETY: the header says that the pointer is valid, and has so many bytes of parameters.
+        // SAFETY: the header says that the pointer is valid, and so are those to as many parameters.
         let launch = unsafe { &*launch };
         // SAFETY: as above.
-        let params = unsafe { std::slice::from_raw_parts(launch.params.cast::<u8>(), launch.params_bytes as usize) };
+        let params = unsafe { std::slice::from_raw_parts(launch.params, launch.param_count as usize) };
         let State { options, memory, kernels, .. } = state;
         let kernel = kernels.get_mut((function as usize).wrapping_sub(1)).ok_or("the kernel is not loaded")?;
         let start = ptx_sim::Launch {
@@ -236,7 +236,7 @@ unsafe extern "C" fn launch(
             block: launch.block,
             cluster: (launch.cluster != [1; 3]).then_some(launch.cluster),
             dynamic_shared: launch.shared_bytes,
-            params: params.to_vec(),
+            params: packed(&kernel.program, params)?,
             checks: options.checks,
             counters: options.counters || options.svg.is_some(),
             ..ptx_sim::Launch::default()
@@ -257,6 +257,21 @@ unsafe extern "C" fn launch(
         }
         Ok(())
     })
+}
+
+/// The parameters as the kernel has them in memory.
+fn packed(program: &Program, params: &[*const c_void]) -> Result<Vec<u8>> {
+    if params.len() != program.params.len() {
+        return Err(format!("{}: {} parameters of {}", program.name, params.len(), program.params.len()));
+    }
+    let mut bytes = vec![0; program.param_bytes as usize];
+    for (param, from) in program.params.iter().zip(params) {
+        let (at, len) = (param.offset as usize, param.bytes as usize);
+        let to = bytes.get_mut(at..at + len).ok_or_else(|| format!("{}: parameter {}", program.name, param.name))?;
+        // SAFETY: the header says that each pointer is to a parameter of the kernel, which has so many bytes.
+        unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), to.as_mut_ptr(), len) };
+    }
+    Ok(bytes)
 }
 
 unsafe extern "C" fn tensor_map(context: *mut c_void, map: *const TensorMap, to: *mut c_void) -> i32 {

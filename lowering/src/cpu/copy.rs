@@ -88,7 +88,29 @@ fn axis_of(k: &Kernel<'_>) -> usize {
     k.op.i64("axis").and_then(|a| usize::try_from(a).ok()).unwrap_or(0)
 }
 
+/// The copies, destination and source, that the op is; none where it is no copy of views.
+pub fn pairs<'c>(k: &Kernel<'c>) -> Option<Vec<(View<'c>, View<'c>)>> {
+    match k.op.name().as_str() {
+        "ait.concat" => Some(concat_pairs(k)),
+        "ait.reshape" => reshape_pair(k).map(|pair| vec![pair]),
+        "ait.slice" => Some(vec![slice_pair(k)]),
+        "ait.split" => Some(split_pairs(k)),
+        "ait.transpose" => Some(vec![transpose_pair(k)]),
+        _ => None,
+    }
+}
+
+/// The elements of all the copies.
+pub fn total<'c>(k: &Kernel<'c>) -> Val<'c> {
+    if k.op.name() == "ait.split" { input_elements(k) } else { elements(k) }
+}
+
 fn concat<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
+    copies(k.b, concat_pairs(k), (lo, hi));
+    Ok(())
+}
+
+fn concat_pairs<'c>(k: &Kernel<'c>) -> Vec<(View<'c>, View<'c>)> {
     let (b, axis) = (k.b, axis_of(k));
     let (out, one) = (View::of(b, k.outs[0]), b.index(1));
     let mut start = b.index(0);
@@ -98,11 +120,15 @@ fn concat<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupporte
         pairs.push((out.sliced(b, axis, start, one, size, static_size), input));
         start = b.addi(start, size);
     }
-    copies(b, pairs, (lo, hi));
-    Ok(())
+    pairs
 }
 
 fn split<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
+    copies(k.b, split_pairs(k), (lo, hi));
+    Ok(())
+}
+
+fn split_pairs<'c>(k: &Kernel<'c>) -> Vec<(View<'c>, View<'c>)> {
     let (b, axis) = (k.b, axis_of(k));
     let (input, one) = (View::of(b, k.operand("input")), b.index(1));
     let mut start = b.index(0);
@@ -112,8 +138,7 @@ fn split<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported
         pairs.push((out, input.sliced(b, axis, start, one, size, static_size)));
         start = b.addi(start, size);
     }
-    copies(b, pairs, (lo, hi));
-    Ok(())
+    pairs
 }
 
 /// The values of a list of which some entries are static, the others operands.
@@ -130,6 +155,12 @@ pub fn mixed<'c>(b: Builder<'c>, fixed: &[i64], dynamic: &[Val<'c>]) -> Vec<Val<
 }
 
 fn slice<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
+    let (out, input) = slice_pair(k);
+    copy(k.b, out, input, (lo, hi));
+    Ok(())
+}
+
+fn slice_pair<'c>(k: &Kernel<'c>) -> (View<'c>, View<'c>) {
     let b = k.b;
     let list = |name: &str| mixed(b, &k.op.i64s(&format!("static_{name}")), &k.group(name));
     let (offsets, strides) = (list("offsets"), list("strides"));
@@ -138,27 +169,40 @@ fn slice<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported
         let Axis { size, static_size, .. } = out.axes[i];
         input = input.sliced(b, i, offsets[i], strides[i], size, static_size);
     }
-    copy(b, out, input, (lo, hi));
-    Ok(())
+    (out, input)
 }
 
 fn transpose<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
-    let input = View::of(k.b, k.operand("input")).permuted(&k.op.i64s("permutation"));
-    copy(k.b, View::of(k.b, k.outs[0]), input, (lo, hi));
+    let (out, input) = transpose_pair(k);
+    copy(k.b, out, input, (lo, hi));
     Ok(())
 }
 
-fn reshape<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
+fn transpose_pair<'c>(k: &Kernel<'c>) -> (View<'c>, View<'c>) {
+    let input = View::of(k.b, k.operand("input")).permuted(&k.op.i64s("permutation"));
+    (View::of(k.b, k.outs[0]), input)
+}
+
+/// Where one side is row-major it takes the shape of the other.
+fn reshape_pair<'c>(k: &Kernel<'c>) -> Option<(View<'c>, View<'c>)> {
     let b = k.b;
     let (source, target) = (k.operand("input"), k.outs[0]);
     let (input, out) = (View::of(b, source), View::of(b, target));
     if is_row_major(source.r#type()) {
-        let input = input.reshaped(b, &out.axes);
-        copy(b, out, input, (lo, hi));
+        Some((out.clone(), input.reshaped(b, &out.axes)))
     } else if is_row_major(target.r#type()) {
-        let out = out.reshaped(b, &input.axes);
+        Some((out.reshaped(b, &input.axes), input))
+    } else {
+        None
+    }
+}
+
+fn reshape<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
+    let b = k.b;
+    if let Some((out, input)) = reshape_pair(k) {
         copy(b, out, input, (lo, hi));
     } else {
+        let (input, out) = (View::of(b, k.operand("input")), View::of(b, k.outs[0]));
         b.for_(lo, hi, b.index(1), &[], |b, i, _| {
             let from = input.at(b, &decode(b, i, &input.sizes()));
             let to = out.at(b, &decode(b, i, &out.sizes()));

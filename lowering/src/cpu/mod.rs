@@ -12,7 +12,7 @@ mod broadcast_bias;
 mod cast;
 mod col2im;
 mod conv;
-mod copy;
+pub(crate) mod copy;
 mod deform_conv;
 mod dft;
 pub(crate) mod domain;

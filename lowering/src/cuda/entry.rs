@@ -1,5 +1,6 @@
 //! The entry of a kernel: parameters become buffers, and the kernel's row fills in the rest.
 
+use super::Chip;
 use super::kernels::{self, Body, BodyRow, How, Operand, Whole};
 use crate::{
     cpu::{self, Unsupported, view::is_row_major},
@@ -15,7 +16,7 @@ use aitmlir_dialects::{
 use kernel_launch::{Expr, KernelLaunch, Param, Workspace};
 use melior::{
     Context,
-    ir::{Attribute, Type, TypeLike, operation::OperationLike},
+    ir::{Attribute, Type, TypeLike, ValueLike, operation::OperationLike},
 };
 
 /// The name of the operand that is the record of failed checks.
@@ -50,6 +51,7 @@ fn strides(buffer: Type<'_>) -> Vec<i64> {
 /// [`cpu::lower_kernel`] has them); returns how it is started.
 pub fn lower<'c>(
     context: &'c Context,
+    chip: &Chip,
     device: Op<'c>,
     kernel: Op<'c>,
     op: OpView<'c>,
@@ -60,13 +62,14 @@ pub fn lower<'c>(
     aitmlir_dialects::capture::sink_constants(context, op.0);
     match &row.how {
         How::Body(row) => lower_body(context, device, kernel, op, name, arguments, row),
-        How::Whole { emit, .. } => lower_whole(context, device, op, name, arguments, *emit),
+        How::Whole { emit, .. } => lower_whole(context, chip, device, op, name, arguments, *emit),
     }
 }
 
 /// Describes the buffers to a row that emits all of a kernel.
 fn lower_whole<'c>(
     context: &'c Context,
+    chip: &Chip,
     device: Op<'c>,
     op: OpView<'c>,
     name: &str,
@@ -75,6 +78,7 @@ fn lower_whole<'c>(
 ) -> Result<KernelLaunch, Failed> {
     let mut launch = Launch::default();
     let (pointer, i64_type) = (context.int_type(64), context.int_type(64));
+    let tensors: Vec<Type<'c>> = op.operands().iter().chain(&op.results()).map(|v| v.r#type()).collect();
     let mut operands = Vec::new();
     for argument in arguments {
         if !argument.is_buffer() {
@@ -85,17 +89,29 @@ fn lower_whole<'c>(
         let interface = Interface::of(*argument);
         launch.argument(pointer, i64_type, Some(&interface));
         let (sizes, strides) = formulas(*argument, &interface, first);
-        operands.push(Operand { number, element: argument.element_type(), sizes, strides });
+        let element = tensors.get(number as usize).map_or(argument.element_type(), |t| t.element_type());
+        operands.push(Operand { number, element, alignment: alignment(*argument), sizes, strides });
     }
     // SAFETY: the op is a module; it stays owned by its parent, so that the handle must not be dropped.
     let module = std::mem::ManuallyDrop::new(unsafe {
         melior::ir::Module::from_raw(mlir_sys::mlirModuleFromOperation(device.to_raw()))
     });
-    let whole = Whole { context, module: &module, name, op, operands: &operands, dims: &launch.dims };
+    let whole =
+        Whole { context, module: &module, hopper: chip.hopper, name, op, operands: &operands, dims: &launch.dims };
     emit(&whole).map_err(|cause| {
         emit_op_error(op.0, &cause.to_string());
         Failed
     })
+}
+
+/// What a buffer's address is a multiple of, in bytes: buffers are aligned to 16 bytes, parts of them as their offset says.
+fn alignment(buffer: Type<'_>) -> i64 {
+    let (bytes, mut offset) = (buffer.element_type().bytes(), 0);
+    let mut strides = vec![DYNAMIC; buffer.shape().len()];
+    // SAFETY: a memref type, and room for one stride a dimension.
+    unsafe { mlir_sys::mlirMemRefTypeGetStridesAndOffset(buffer.to_raw(), strides.as_mut_ptr(), &raw mut offset) };
+    let offset = if offset == DYNAMIC { 1 } else { offset };
+    [16, 8, 4, 2].into_iter().find(|n| offset * bytes % n == 0).unwrap_or(1)
 }
 
 /// The sizes and strides of a buffer, as formulas of the launch's integers, of which its own begin at `first`.

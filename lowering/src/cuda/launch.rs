@@ -113,7 +113,7 @@ impl<'c> CudaLaunches<'c> {
         let number = self.kernels.len();
         let compute = site.compute()?;
         let name = name(number, &site.callee);
-        let launch = entry::lower(pass.context, self.device, site.kernel, compute, &name, &site.types())?;
+        let launch = entry::lower(pass.context, self.chip, self.device, site.kernel, compute, &name, &site.types())?;
         self.kernels.push((compute.name(), launch));
         self.lowered.insert(key(site), number);
         Ok(number)

@@ -218,11 +218,7 @@ unsafe extern "C" fn launch(
 ) -> i32 {
     run(gpu, |_| {
         // SAFETY: the header says that the pointer is valid.
-        let Launch { grid, block, cluster, shared_bytes, params, params_bytes } = unsafe { *launch };
-        let mut bytes = params_bytes as usize;
-        // The names of the entries: CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE and _END.
-        let mut extra: [*mut c_void; 5] =
-            [1 as *mut c_void, params.cast_mut(), 2 as *mut c_void, (&raw mut bytes).cast(), std::ptr::null_mut()];
+        let Launch { grid, block, cluster, shared_bytes, params, .. } = unsafe { *launch };
         // SAFETY: an all-zero attribute is valid; the id says which field of the union counts.
         let mut attribute: sys::CUlaunchAttribute = unsafe { std::mem::zeroed() };
         attribute.id = sys::CUlaunchAttributeID_enum::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
@@ -241,7 +237,7 @@ unsafe extern "C" fn launch(
             attrs: &mut attribute,
             numAttrs: u32::from(cluster != [1; 3]),
         };
-        call!(cuLaunchKernelEx(&config, function.cast(), std::ptr::null_mut(), extra.as_mut_ptr()))
+        call!(cuLaunchKernelEx(&config, function.cast(), params.cast_mut().cast(), std::ptr::null_mut()))
     })
 }
 

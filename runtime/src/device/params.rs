@@ -1,4 +1,5 @@
-//! The parameters of one launch, laid out as PTX says: each aligned to its size, tensor maps to 64 bytes.
+//! The parameters of one launch in memory: each aligned to its size, tensor maps to 64 bytes. A driver gets a pointer to each: where it puts them is
+//! its own affair.
 
 use std::ffi::c_void;
 
@@ -20,12 +21,14 @@ struct Line([u8; 64]);
 pub(crate) struct Params {
     lines: Vec<Line>,
     bytes: usize,
+    /// Where each begins.
+    starts: Vec<usize>,
 }
 
 impl Params {
     /// Lays out `values`; the device encodes tensor maps.
     pub(crate) fn new(device: Device, values: &[Value]) -> Result<Params> {
-        let mut params = Params { lines: Vec::new(), bytes: 0 };
+        let mut params = Params { lines: Vec::new(), bytes: 0, starts: Vec::new() };
         for value in values {
             match value {
                 Value::Bytes(bytes) => {
@@ -46,17 +49,16 @@ impl Params {
     /// Adds room for `bytes` bytes, aligned to `align`.
     fn room(&mut self, bytes: usize, align: usize) -> *mut u8 {
         let start = self.bytes.next_multiple_of(align);
+        self.starts.push(start);
         self.bytes = start + bytes;
         self.lines.resize(self.bytes.div_ceil(size_of::<Line>()), Line([0; 64]));
         self.lines.as_mut_ptr().cast::<u8>().wrapping_add(start)
     }
 
-    pub(crate) fn as_ptr(&self) -> *const c_void {
-        self.lines.as_ptr().cast()
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
+    /// A pointer to each parameter, valid as long as this is.
+    pub(crate) fn pointers(&self) -> Vec<*const c_void> {
+        let base = self.lines.as_ptr().cast::<u8>();
+        self.starts.iter().map(|start| base.wrapping_add(*start).cast()).collect()
     }
 }
 

@@ -287,13 +287,14 @@ impl<'a> DeviceRun<'a> {
             return Ok(());
         }
         let params = Params::new(device, &resolved.params)?;
+        let pointers = params.pointers();
         let start = Launch {
             grid: resolved.grid,
             block: launch.block,
             cluster: launch.cluster,
             shared_bytes: launch.smem_bytes,
-            params: params.as_ptr(),
-            params_bytes: params.bytes() as u64,
+            param_count: pointers.len() as u32,
+            params: pointers.as_ptr(),
         };
         // SAFETY: the parameters follow the launch's description, the rest is the caller's promise.
         unsafe { device.launch(&launch.name, *function, &start, self.stream) }

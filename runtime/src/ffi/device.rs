@@ -23,8 +23,8 @@ pub struct Launch {
     pub block: [u32; 3],
     pub cluster: [u32; 3],
     pub shared_bytes: u32,
-    pub params: *const c_void,
-    pub params_bytes: u64,
+    pub param_count: u32,
+    pub params: *const *const c_void,
 }
 
 /// `aitmlir_device_tensor_map`: a tiled tensor map before it is encoded.

@@ -1,8 +1,7 @@
-//! `ait.gemm`: the op as a [`Problem`], and a configuration of the kernel for it.
+//! `ait.gemm`: the op as a [`Problem`], a kernel and a configuration for it. f32 stays f32.
 
 use super::{
-    Operand, Whole,
-    gemm_sm90::{self, Config},
+    Operand, Whole, gemm_sm80, gemm_sm90,
     problem::{Dtype, Extra, Place, Problem},
 };
 use crate::{
@@ -12,28 +11,30 @@ use crate::{
 use aitmlir_dialects::{
     ait::{MatrixLayout, OpView},
     builder::Builder,
-    types::{TypeExt, Types, Val},
+    types::{TypeExt, Val},
 };
 use kernel_launch::{Expr, KernelLaunch};
 use melior::ir::{Type, TypeLike, ValueLike};
 
 /// Is there a kernel for this product?
 pub fn supported(chip: &Chip, op: OpView<'_>) -> Result<(), Unsupported> {
-    let element = op.group("a")[0].r#type().element_type();
-    match dtype(element) {
-        Some(dtype) if dtype.half() && chip.hopper => Ok(()),
-        _ => Err(Unsupported(format!("of {element} has no kernel for cuda:{}", chip.name))),
+    let element = |name: &str| op.group(name)[0].r#type().element_type();
+    let (a, b) = (element("a"), element("b"));
+    match (dtype(a), dtype(b)) {
+        (Some(x), Some(y)) if x == y && x != Dtype::S32 => Ok(()),
+        _ => Err(Unsupported(format!("of {a} and {b} has no kernel for cuda:{}", chip.name))),
     }
 }
 
 fn dtype(element: Type<'_>) -> Option<Dtype> {
-    // SAFETY: questions to a valid type.
-    let (bf16, f16) =
-        unsafe { (mlir_sys::mlirTypeIsABF16(element.to_raw()), mlir_sys::mlirTypeIsAF16(element.to_raw())) };
+    // SAFETY: a question to a valid type.
+    let bf16 = unsafe { mlir_sys::mlirTypeIsABF16(element.to_raw()) };
+    let (float, unsigned) = (element.is_float_type(), element.is_unsigned_type());
     match element.bits() {
-        16 if bf16 => Some(Dtype::Bf16),
-        16 if f16 => Some(Dtype::F16),
-        32 if element.is_float_type() => Some(Dtype::F32),
+        16 if float => Some(if bf16 { Dtype::Bf16 } else { Dtype::F16 }),
+        32 if float => Some(Dtype::F32),
+        32 if !unsigned && element.is_int_type() => Some(Dtype::S32),
+        8 if element.is_int_type() => Some(if unsigned { Dtype::U8 } else { Dtype::S8 }),
         _ => None,
     }
 }
@@ -47,9 +48,12 @@ pub fn emit<'c>(whole: &Whole<'_, 'c>) -> Result<KernelLaunch, Unsupported> {
     let op = whole.op;
     let problem = problem(whole)?;
     let alpha = op.f64("alpha").unwrap_or(1.0);
+    if alpha != 1.0 && matches!(problem.dtype, Dtype::S8 | Dtype::U8) {
+        return fail("scales an integer product");
+    }
     let block = op.block(0);
     let region = |b: Builder<'c>, sum: Val<'c>, extras: &[Val<'c>]| -> Vec<Val<'c>> {
-        let scaled = if alpha == 1.0 { sum } else { b.mulf(sum, b.float(b.context().f32_type(), alpha)) };
+        let scaled = if alpha == 1.0 { sum } else { b.mulf(sum, b.float(sum.r#type(), alpha)) };
         match block {
             Some(block) => {
                 let arguments: Vec<_> = std::iter::once(scaled).chain(extras.iter().copied()).collect();
@@ -58,9 +62,15 @@ pub fn emit<'c>(whole: &Whole<'_, 'c>) -> Result<KernelLaunch, Unsupported> {
             None => vec![scaled],
         }
     };
+    let aligned = whole.operands.iter().map(|o| o.alignment).collect::<Vec<_>>();
     let mut why = String::new();
-    for config in candidates(&problem) {
-        match gemm_sm90::emit(whole.context, whole.module, whole.name, &problem, config, &region) {
+    for choice in candidates(&problem, whole.hopper, &aligned) {
+        let (context, module, name) = (whole.context, whole.module, whole.name);
+        let made = match choice {
+            Choice::Sm80(config) => gemm_sm80::emit(context, module, name, &problem, config, &region),
+            Choice::Sm90(config) => gemm_sm90::emit(context, module, name, &problem, config, &region),
+        };
+        match made {
             Ok(launch) => return Ok(launch),
             Err(cause) => why = cause.to_string(),
         }
@@ -68,17 +78,70 @@ pub fn emit<'c>(whole: &Whole<'_, 'c>) -> Result<KernelLaunch, Unsupported> {
     fail(format!("has no legal configuration: {why}"))
 }
 
-/// Configurations to try, the best guess first.
-fn candidates(problem: &Problem) -> Vec<Config> {
-    let known = |e: &Expr| if let Expr::Const(n) = e { Some(*n) } else { None };
-    let line = known(&problem.out.line).map(|n| n * problem.out_dtype.bytes());
-    let mut list = vec![Config::PING_PONG, Config::cooperative(1, 128, 4), Config::single(1, 64, 4, 2)];
-    if known(&problem.m).is_some_and(|m| m <= 64) {
-        list.rotate_right(1);
+/// A kernel and its configuration.
+enum Choice {
+    Sm80(gemm_sm80::Config),
+    Sm90(gemm_sm90::Config),
+}
+
+/// A number that is known at compile time.
+fn known(e: &Expr) -> Option<i64> {
+    if let Expr::Const(n) = e { Some(*n) } else { None }
+}
+
+/// Is a formula known to be a multiple of `n`?
+fn multiple(e: &Expr, n: i64) -> bool {
+    n <= 1
+        || match e {
+            Expr::Const(value) => value % n == 0,
+            Expr::Mul(a, b) => multiple(a, n) || multiple(b, n),
+            Expr::Add(a, b) => multiple(a, n) && multiple(b, n),
+            _ => false,
+        }
+}
+
+/// What is to be tried, the best guess first.
+fn candidates(problem: &Problem, hopper: bool, aligned: &[i64]) -> Vec<Choice> {
+    let mut list = Vec::new();
+    let whole = |place: &Place, bytes: i64| {
+        let n = bytes / problem.dtype.bytes();
+        let at = aligned.get(place.operand as usize).is_some_and(|a| a % bytes == 0);
+        at && place.unit_step() && multiple(&place.line, n) && place.batch.as_ref().is_none_or(|s| multiple(s, n))
+    };
+    let small = known(&problem.m).is_some_and(|m| m <= 64);
+    if hopper && problem.dtype.half() && whole(&problem.a, 16) && whole(&problem.b, 16) {
+        use gemm_sm90::Config;
+        let mut configs = vec![Config::PING_PONG, Config::cooperative(1, 128, 4), Config::single(1, 64, 4, 2)];
+        if small {
+            configs.rotate_right(1);
+        }
+        // TMA stores want rows of whole 16 bytes; where that is not known plain stores take any.
+        let out = &problem.out;
+        let n = 16 / problem.out_dtype.bytes();
+        let stores = aligned.get(out.operand as usize).is_some_and(|a| a % 16 == 0)
+            && multiple(&out.line, n)
+            && out.batch.as_ref().is_none_or(|s| multiple(s, n));
+        let chosen = |config: Config| Choice::Sm90(Config { tma_store: config.tma_store && stores, ..config });
+        list.extend(configs.into_iter().map(chosen));
     }
-    // TMA stores want rows of whole 16 bytes; where that is not known plain stores take any.
-    let stores = line.is_some_and(|bytes| bytes % 16 == 0) && known(&problem.out.offset) == Some(0);
-    list.into_iter().map(|config| Config { tma_store: config.tma_store && stores, ..config }).collect()
+    use gemm_sm80::Config;
+    let copy = |place: &Place| {
+        // Rows of a stage are 128 bytes along K; where lines are contiguous instead, copies run along them.
+        let along_lines = !place.inner && !problem.dtype.half();
+        let sizes = [16, 8, 4].into_iter().filter(|bytes| *bytes > problem.dtype.bytes());
+        let found = sizes.into_iter().find(|bytes| !along_lines && whole(place, *bytes));
+        found.unwrap_or(problem.dtype.bytes()) as u32
+    };
+    let copy_bytes = [copy(&problem.a), copy(&problem.b)];
+    let base = match problem.dtype {
+        // f32 stays f32.
+        Dtype::F32 => Config::FMA,
+        _ if small => Config::SMALL,
+        _ => Config::LARGE,
+    };
+    list.push(Choice::Sm80(Config { copy_bytes, ..base }));
+    list.push(Choice::Sm80(Config { copy_bytes: [problem.dtype.bytes() as u32; 2], ..base }));
+    list
 }
 
 /// The op as a product of matrices.
@@ -120,39 +183,60 @@ fn problem(whole: &Whole<'_, '_>) -> Result<Problem, Unsupported> {
         problem.batch = Expr::Const(1);
         (problem.a.batch, problem.out.batch) = (None, None);
     }
-    check_alignment(&problem)?;
     Ok(problem)
 }
 
 /// Where the matrices of an operand are. `inner`: the last dimension is the one that the kernel calls contiguous (K, or N of a result).
 fn matrix(operand: &Operand<'_>, inner: bool, outer: &[Expr]) -> Result<Place, Unsupported> {
     let rank = operand.sizes.len();
-    if operand.strides[rank - 1] != Expr::Const(1) {
-        return fail("has an operand whose rows are not contiguous");
-    }
     Ok(Place {
+        step: operand.strides[rank - 1].clone(),
         operand: operand.number,
         offset: 0.into(),
         line: operand.strides[rank - 2].clone(),
-        step: 1.into(),
         batch: batch_stride(operand, &operand.sizes[..rank - 2], outer)?,
         inner,
     })
 }
 
-/// From one matrix of the batch to the next: the batch dimensions of an operand must be those of the result and lie one behind the other, or all be 1.
+/// From one matrix of the batch to the next: the batch dimensions of an operand are those of the result and lie one behind the other, or all are 1.
 fn batch_stride(operand: &Operand<'_>, own: &[Expr], outer: &[Expr]) -> Result<Option<Expr>, Unsupported> {
     if own.iter().all(|size| *size == Expr::Const(1)) {
         return Ok(None);
     }
-    if own != outer {
-        return fail("broadcasts a part of its batch dimensions, which the kernel does not");
-    }
     let chained = (1..own.len()).all(|d| operand.strides[d - 1] == operand.strides[d].clone() * own[d].clone());
-    if !chained {
+    if !chained || own.len() > outer.len() {
         return fail("has batch dimensions that do not lie one behind the other");
     }
-    Ok(Some(operand.strides[own.len() - 1].clone()))
+    let stride = operand.strides[own.len() - 1].clone();
+    let result = &outer[outer.len() - own.len()..];
+    if let ([size], [_]) = (own, outer) {
+        return Ok(Some(unless_one(stride, size)));
+    }
+    let mut guarded = stride;
+    for (size, wanted) in own.iter().zip(result) {
+        match (known(size), known(wanted)) {
+            (Some(1), Some(1)) => {}
+            (Some(1), _) => return fail("broadcasts a part of its batch dimensions, which the kernel does not"),
+            (None, _) if size != wanted => {
+                // A launch where the two differ has no value and is refused.
+                guarded = guarded * Expr::Const(1).quotient(size.clone().equal(wanted.clone()));
+            }
+            _ => {}
+        }
+    }
+    if own.len() < outer.len() && !outer[..outer.len() - own.len()].iter().all(|size| *size == Expr::Const(1)) {
+        return fail("broadcasts a part of its batch dimensions, which the kernel does not");
+    }
+    Ok(Some(guarded))
+}
+
+/// The stride along a dimension: 0 where its size turns out to be 1 and it is stretched.
+fn unless_one(stride: Expr, size: &Expr) -> Expr {
+    match size {
+        Expr::Const(_) => stride,
+        size => stride * Expr::Const(1).minus(size.clone().equal(1)),
+    }
 }
 
 fn broadcast(extra: &Operand<'_>, out: &Operand<'_>) -> Result<Extra, Unsupported> {
@@ -169,14 +253,18 @@ fn broadcast(extra: &Operand<'_>, out: &Operand<'_>) -> Result<Extra, Unsupporte
         let (size, stride) = at(d);
         match size {
             Expr::Const(1) => Ok(None),
-            size if size == out.sizes[d] => Ok(Some(stride)),
-            _ => fail("has an epilogue operand that may or may not broadcast"),
+            size => Ok(Some(unless_one(stride, &size))),
         }
     };
-    let column = along(rank - 1)?;
-    if column.as_ref().is_some_and(|stride| *stride != Expr::Const(1)) {
-        return fail("has an epilogue operand whose rows are not contiguous");
-    }
+    let column = match at(rank - 1) {
+        (Expr::Const(1), _) => None,
+        (_, stride) if stride != Expr::Const(1) => {
+            return fail("has an epilogue operand whose rows are not contiguous");
+        }
+        (Expr::Const(_), stride) => Some(stride),
+        (size, stride) if size == out.sizes[rank - 1] => Some(stride),
+        _ => return fail("has an epilogue operand whose last dimension may or may not broadcast"),
+    };
     let row = along(rank - 2)?;
     let outer: Vec<_> = (0..rank - 2).map(at).collect();
     let batch = if outer.iter().all(|(size, _)| *size == Expr::Const(1)) {
@@ -189,22 +277,4 @@ fn broadcast(extra: &Operand<'_>, out: &Operand<'_>) -> Result<Extra, Unsupporte
     let even = |e: &Expr| matches!(e, Expr::Const(n) if n % 2 == 0);
     let pairs = even(&out.sizes[rank - 1]) && row.as_ref().is_none_or(even) && batch.as_ref().is_none_or(even);
     Ok(Extra { operand: extra.number, dtype, offset: 0.into(), row, column: column.is_some(), batch, pairs })
-}
-
-/// Strides of what TMA reads must be whole 16 bytes.
-fn check_alignment(problem: &Problem) -> Result<(), Unsupported> {
-    let elements = 16 / problem.dtype.bytes();
-    let whole = |e: &Expr| match e {
-        Expr::Const(n) => n % elements == 0,
-        // A dimension that is not known at compile time is checked when the launch is computed.
-        _ => true,
-    };
-    for place in [&problem.a, &problem.b] {
-        if !whole(&place.line) || !place.batch.as_ref().is_none_or(whole) {
-            return fail(format!(
-                "has rows of a length that is no multiple of {elements} elements, for which there is no kernel"
-            ));
-        }
-    }
-    Ok(())
 }

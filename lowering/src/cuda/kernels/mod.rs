@@ -1,6 +1,8 @@
 //! The kernels for NVIDIA GPUs, one file each.
 
 mod chunks;
+mod columns;
+mod copy;
 pub mod elements;
 mod gemm;
 pub mod gemm_sm80;
@@ -84,6 +86,8 @@ pub struct Whole<'a, 'c> {
     pub context: &'c Context,
     /// The module of kernels.
     pub module: &'a Module<'c>,
+    /// Has the GPU TMA and `wgmma`?
+    pub hopper: bool,
     /// The kernel's symbol.
     pub name: &'a str,
     /// The op on tensors.
@@ -98,8 +102,10 @@ pub struct Whole<'a, 'c> {
 pub struct Operand<'c> {
     /// Its number among the addresses.
     pub number: u32,
-    /// The element type.
+    /// The element type, with its signedness.
     pub element: Type<'c>,
+    /// What the address of its first element is known to be a multiple of, in bytes; at most 16.
+    pub alignment: i64,
     /// Its dimensions.
     pub sizes: Vec<Expr>,
     /// Elements from one index to the next, a dimension.
@@ -123,7 +129,7 @@ pub static KERNELS: &[KernelRow] = &[
     per_thread::row("ait.argreduce"),
     per_thread::row("ait.cast"),
     per_thread::row("ait.col2im"),
-    per_thread::row("ait.concat"),
+    copy::row("ait.concat"),
     per_thread::row("ait.expand"),
     per_thread::row("ait.gather"),
     KernelRow { op: "ait.gemm", how: How::Whole { supported: gemm::supported, emit: gemm::emit } },
@@ -138,15 +144,15 @@ pub static KERNELS: &[KernelRow] = &[
     pool::ROW,
     per_thread::row("ait.random"),
     reduce::ROW,
-    per_thread::row("ait.reshape"),
+    copy::row("ait.reshape"),
     per_thread::row("ait.roi_align"),
     per_thread::row("ait.scan"),
     per_thread::row("ait.scatter"),
-    per_thread::row("ait.slice"),
+    copy::row("ait.slice"),
     softmax::ROW,
-    per_thread::row("ait.split"),
+    copy::row("ait.split"),
     single::TOPK,
-    per_thread::row("ait.transpose"),
+    copy::row("ait.transpose"),
     single::UNIQUE,
     per_thread::row("ait.where"),
 ];

@@ -1,8 +1,10 @@
-//! `ait.reduce`: a CTA a result where rows are contiguous, a thread a result else (then neighbouring threads read neighbouring columns) and where
-//! axes are only known at run time.
+//! `ait.reduce`: a CTA a result where rows are contiguous, a CTA 32 neighbouring results where columns are, a thread a result where axes are only known
+//! at run time.
 
 use super::{
-    Body, BodyRow, How, KernelRow, per_thread,
+    Body, BodyRow, How, KernelRow,
+    columns::{Columns, THREADS, grid_of_columns},
+    per_thread,
     rows::{Rows, grid_of_rows},
 };
 use crate::cpu::{
@@ -33,6 +35,10 @@ fn body<'c>(k: &Kernel<'c>, extents: &[Val<'c>]) -> Result<Body, Unsupported> {
     let reduced = move |i: usize| axes.contains(&(i as i64));
     let out = with_reduced_axes(b, &input, out, &reduced, k.op.has("keepdims"));
     let domain = Domain::new(b, vec![input, out], |i| reduced(i) != reduced(i + 1));
+    if let Some(columns) = Columns::new(&domain, &reduced) {
+        by_columns(k, how, &columns);
+        return Ok(Body::new([THREADS, 1, 1], |extent| grid_of_columns(extent(0))));
+    }
     let Some(rows) = Rows::new(k, &domain, &reduced) else { return by_thread() };
     rows.each(b, |b, offsets| {
         let fold = |b: Builder<'c>, how: Accumulation<'c>, shift: Option<Val<'c>>| {
@@ -46,4 +52,20 @@ fn body<'c>(k: &Kernel<'c>, extents: &[Val<'c>]) -> Result<Body, Unsupported> {
         b.when(b.cmpi("eq", thread, b.index(0)), |b| domain.views[1].store(b, value, offsets[1]));
     });
     Ok(Body::new([rows.threads, 1, 1], |extent| grid_of_rows(extent(0))))
+}
+
+fn by_columns<'c>(k: &Kernel<'c>, how: Accumulation<'c>, columns: &Columns<'_, 'c>) {
+    columns.each(k.b, |b, offsets, there| {
+        let fold = |how: Accumulation<'c>, shift: Option<Val<'c>>| {
+            let step = |b: Builder<'c>, acc: Val<'c>, x: Val<'c>| how.step(b, acc, x, shift);
+            let combine = |b: Builder<'c>, x: Val<'c>, y: Val<'c>| how.merge(b, x, y);
+            columns.fold((k, b), (offsets, there), 0, how.init(b), &step, &combine)
+        };
+        let shift = how.shifting().map(|max| how.shift(b, fold(max, None)));
+        let sum = fold(how, shift);
+        let value = how.finish(b, sum, columns.length(b), shift);
+        let thread = super::threads::register(b, "tid.x");
+        let first = b.cmpi("ult", thread, b.index(32));
+        b.when(b.binary("arith.andi", first, there), |b| columns.domain.views[1].store(b, value, offsets[1]));
+    });
 }

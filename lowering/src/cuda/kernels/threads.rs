@@ -6,7 +6,7 @@ use aitmlir_dialects::{
     builder::{Builder, block_of},
     types::{TypeExt, Types, Val},
 };
-use melior::ir::{ValueLike, attribute::FlatSymbolRefAttribute};
+use melior::ir::{Type, ValueLike, attribute::FlatSymbolRefAttribute};
 
 const WARP: u32 = 32;
 
@@ -36,7 +36,7 @@ pub fn all_reduce<'c>(
     let mut sum = butterfly(b, WARP, values, combine);
     let warps = threads / WARP;
     if warps > 1 {
-        let slots: Vec<_> = values.iter().map(|v| Slots::new(k, b, i64::from(warps), *v)).collect();
+        let slots: Vec<_> = values.iter().map(|v| Shared::new(k, b, i64::from(warps), v.r#type())).collect();
         let thread = b.sreg("tid.x");
         let (warp, lane) = (b.shr_c(thread, 5), b.and(thread, b.c32(31)));
         // Nobody may still read the slots of the round before.
@@ -90,18 +90,17 @@ fn exchanged<'c>(b: Builder<'c>, value: Val<'c>, mask: u32) -> Val<'c> {
 }
 
 /// An array in shared memory.
-struct Slots<'c> {
+pub struct Shared<'c> {
     pointer: Val<'c>,
-    element: melior::ir::Type<'c>,
+    element: Type<'c>,
 }
 
-impl<'c> Slots<'c> {
-    /// An array of `count` elements of the type of `like`, of this kernel's module.
-    fn new(k: &Kernel<'c>, b: Builder<'c>, count: i64, like: Val<'c>) -> Self {
-        let element = like.r#type();
+impl<'c> Shared<'c> {
+    /// An array of `count` elements.
+    pub fn new(k: &Kernel<'c>, b: Builder<'c>, count: i64, element: Type<'c>) -> Self {
         let array = parse_type(b, &format!("!llvm.array<{count} x {element}>"));
         let Some(body) = block_of(k.module, 0) else { panic!("a module has a body") };
-        let name = format!("aitmlir_slots_{}", aitmlir_dialects::builder::operations_of(body).len());
+        let name = format!("aitmlir_shared_{}", aitmlir_dialects::builder::operations_of(body).len());
         let attributes = [
             ("sym_name", b.str_attr(&name)),
             ("global_type", b.type_attr(array)),
@@ -122,15 +121,18 @@ impl<'c> Slots<'c> {
     }
 
     fn at(&self, b: Builder<'c>, i: Val<'c>) -> Val<'c> {
+        let i = b.index_cast(i, b.context().int_type(32));
         let attributes = [("rawConstantIndices", b.i32s_attr(&[i32::MIN])), ("elem_type", b.type_attr(self.element))];
         b.op1("llvm.getelementptr", &[self.pointer, i], self.pointer.r#type(), &attributes)
     }
 
-    fn store(&self, b: Builder<'c>, i: Val<'c>, value: Val<'c>) {
+    /// Writes element `i`, an index or an i32.
+    pub fn store(&self, b: Builder<'c>, i: Val<'c>, value: Val<'c>) {
         b.op("llvm.store", &[value, self.at(b, i)], &[], &[], vec![]);
     }
 
-    fn load(&self, b: Builder<'c>, i: Val<'c>) -> Val<'c> {
+    /// Element `i`, an index or an i32.
+    pub fn load(&self, b: Builder<'c>, i: Val<'c>) -> Val<'c> {
         b.op1("llvm.load", &[self.at(b, i)], self.element, &[])
     }
 }
