@@ -86,6 +86,7 @@ impl<'c> CudaLaunches<'c> {
                 erase(op);
             }
         }
+        super::math::fast(pass.context, self.device);
         let b = Builder::before(pass.context, self.device);
         let mut texts: Vec<Attribute<'c>> = Vec::new();
         for (op, launch) in &self.kernels {

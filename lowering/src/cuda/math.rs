@@ -1,15 +1,17 @@
-//! Mathematical functions in kernels: there is no libm on a GPU, so those that `ait-approximate-math` leaves are written out here.
+//! Mathematical functions in kernels: there is no libm on a GPU, so they are written out here.
 //!
-//! All are computed in f64 and rounded to their type. In f64 the error is a few units in the last place for `exp`, `log`, `sin`, `cos`
+//! [`fast`] takes those of f32 and narrower types that models use most (`exp`, `tanh`, `erf`) to the GPU's own approximations: the relative error is
+//! below 2^-20 for `tanh` and `erf`; of `exp` it is at most 2^-22 plus 2^-23 |x|. [`expand`] writes out what is left after it and `ait-approximate-math`. All are computed in f64 and rounded to their type. In f64 the error is a few units in the last place for `exp`, `log`, `sin`, `cos`
 //! and what is made of few of them; of `powf` it is relative and grows with the exponent of the result, to 1e-13 at its ends. `sin`,
 //! `cos` and `tan` lose accuracy in proportion beyond |x| = 2^30. Results in f32 and narrower types are thus within one unit in the last place.
 
+use super::emit::scalar::ScalarOps;
 use aitmlir_dialects::{
     ait::OpView,
     builder::{Builder, blocks_of, erase, operations_of, replace_uses, result_of},
     diagnostics::emit_op_error,
     pass::Failed,
-    types::{Blk, Op, Types, Val},
+    types::{Blk, Op, TypeExt, Types, Val},
 };
 use melior::{
     Context,
@@ -65,6 +67,79 @@ static FUNCTIONS: &[(&str, Function)] = &[
     }),
     ("math.tanh", |f, x| f.tanh(x[0])),
 ];
+
+type Fast = for<'c> fn(Builder<'c>, Val<'c>) -> Val<'c>;
+
+/// Functions of an f32 by the GPU's approximate instructions.
+static FAST: &[(&str, Fast)] = &[("math.erf", fast_erf), ("math.exp", fast_exp), ("math.tanh", fast_tanh)];
+
+/// Replaces functions of scalars of f32, f16 and bf16 below `op`; those of f16 and bf16 are computed in f32.
+pub fn fast<'c>(context: &'c Context, op: Op<'c>) {
+    for block in (0..op.region_count()).flat_map(|region| blocks_of(op, region)) {
+        for op in operations_of(block) {
+            fast(context, op);
+            let view = OpView(op);
+            let name = view.name();
+            let Some((_, function)) = FAST.iter().find(|(known, _)| *known == name) else { continue };
+            let (x, r#type) = (view.operands()[0], view.results()[0].r#type());
+            if !r#type.shape().is_empty() || r#type.bits() > 32 {
+                continue;
+            }
+            let b = Builder::before(context, op);
+            let wide = crate::cpu::scalar::resize_float(b, x, context.f32_type());
+            let value = crate::cpu::scalar::resize_float(b, function(b, wide), r#type);
+            replace_uses(result_of(op, 0), value);
+            erase(op);
+        }
+    }
+}
+
+fn f32_of<'c>(b: Builder<'c>, value: f64) -> Val<'c> {
+    b.float(b.context().f32_type(), value)
+}
+
+/// c[0] + z (c[1] + z (...)), of f32.
+fn horner<'c>(b: Builder<'c>, z: Val<'c>, coefficients: &[f64]) -> Val<'c> {
+    let mut rest = coefficients.iter().rev();
+    let start = f32_of(b, rest.next().copied().unwrap_or(0.0));
+    rest.fold(start, |sum, c| b.op1("math.fma", &[sum, z, f32_of(b, *c)], z.r#type(), &[]))
+}
+
+/// e^x = 2^(x log2 e)
+fn fast_exp<'c>(b: Builder<'c>, x: Val<'c>) -> Val<'c> {
+    b.approximate("ex2.approx.f32", b.mulf(x, f32_of(b, std::f64::consts::LOG2_E)))
+}
+
+/// 1 - 2 / (e^(2|x|) + 1) with the sign of x; near 0, where that cancels, a polynomial.
+fn fast_tanh<'c>(b: Builder<'c>, x: Val<'c>) -> Val<'c> {
+    let a = b.unary("math.absf", x);
+    let e = b.approximate("ex2.approx.f32", b.mulf(a, f32_of(b, 2.0 * std::f64::consts::LOG2_E)));
+    let inverse = b.approximate("rcp.approx.ftz.f32", b.addf(e, f32_of(b, 1.0)));
+    let far = b.op1("math.fma", &[inverse, f32_of(b, -2.0), f32_of(b, 1.0)], x.r#type(), &[]);
+    let z = b.mulf(x, x);
+    let series = [1.0, -1.0 / 3.0, 2.0 / 15.0, -17.0 / 315.0, 62.0 / 2835.0, -1382.0 / 155_925.0];
+    let near = b.mulf(a, horner(b, z, &series));
+    let value = b.select(b.cmpf("olt", a, f32_of(b, 0.3)), near, far);
+    b.binary("math.copysign", value, x)
+}
+
+/// 1 - P(t) e^(-x^2) with t = 1 / (1 + p |x|) (Abramowitz and Stegun, 7.1.26); near 0, where that cancels, a polynomial.
+fn fast_erf<'c>(b: Builder<'c>, x: Val<'c>) -> Val<'c> {
+    let a = b.unary("math.absf", x);
+    let z = b.mulf(x, x);
+    let denominator = b.op1("math.fma", &[a, f32_of(b, 0.327_591_1), f32_of(b, 1.0)], x.r#type(), &[]);
+    let t = b.approximate("rcp.approx.ftz.f32", denominator);
+    let e = b.approximate("ex2.approx.f32", b.mulf(z, f32_of(b, -std::f64::consts::LOG2_E)));
+    let p = [0.254_829_592, -0.284_496_736, 1.421_413_741, -1.453_152_027, 1.061_405_429];
+    let tail = b.mulf(b.mulf(t, horner(b, t, &p)), e);
+    let far = b.subf(f32_of(b, 1.0), tail);
+    // x^(2n+1) / (n! (2n+1)), alternating, times 2 / sqrt(pi).
+    let series: Vec<f64> =
+        (0..9u32).map(|n| std::f64::consts::FRAC_2_SQRT_PI * sign(n) / (factorial(n) * f64::from(2 * n + 1))).collect();
+    let near = b.mulf(a, horner(b, z, &series));
+    let value = b.select(b.cmpf("olt", a, f32_of(b, 0.8)), near, far);
+    b.binary("math.copysign", value, x)
+}
 
 /// Writes out the functions of the math dialect in all functions below `op`.
 pub fn expand<'c>(context: &'c Context, op: Op<'c>) -> Result<(), Failed> {
