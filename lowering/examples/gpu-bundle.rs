@@ -7,7 +7,7 @@ use aitmlir_lowering::cuda::{
     chip, codegen,
     emit::scalar::ScalarOps,
     kernels::{
-        gemm_sm90::{self, Config},
+        gemm_sm90::{self, Config, choose::candidates},
         problem::{Dtype, Problem},
     },
     ptxas::{KernelReport, Ptxas},
@@ -44,31 +44,6 @@ fn bias_gelu<'c>(b: Builder<'c>, sum: Val<'c>, extras: &[Val<'c>]) -> Vec<Val<'c
     vec![b.addf(half, b.mulf(half, b.approximate("tanh.approx.f32", inner)))]
 }
 
-/// Configurations for large products.
-fn large() -> Vec<Config> {
-    let ping_pong = |chains, columns, stages| Config { chains, columns, stages, ..Config::PING_PONG };
-    vec![
-        Config::PING_PONG,
-        Config { group: 16, ..Config::PING_PONG },
-        ping_pong(1, 256, 4),
-        ping_pong(1, 192, 6),
-        ping_pong(1, 128, 8),
-        ping_pong(2, 64, 8),
-        ping_pong(2, 192, 4),
-        Config::cooperative(1, 256, 4),
-        Config { group: 16, ..Config::cooperative(1, 256, 4) },
-        Config::cooperative(1, 192, 4),
-        Config::cooperative(1, 128, 6),
-        Config::cooperative(1, 64, 8),
-        Config::cooperative(2, 128, 4),
-        Config::cooperative(2, 192, 3),
-        Config::cooperative(2, 64, 4),
-        Config::single(1, 128, 4, 2),
-        Config::single(1, 64, 6, 2),
-        Config::single(2, 64, 4, 2),
-    ]
-}
-
 /// Plain stores instead of TMA.
 fn direct() -> Vec<Config> {
     [
@@ -80,67 +55,8 @@ fn direct() -> Vec<Config> {
     .to_vec()
 }
 
-/// Sums spread over CTAs: few tiles, long sums.
-fn split() -> Vec<Config> {
-    let with = |cluster, config: Config, splits: &[u32]| -> Vec<Config> {
-        splits.iter().map(|split| Config { split: *split, cluster, ..config }).collect()
-    };
-    [
-        with(true, Config::cooperative(1, 128, 6), &[2, 3, 4]),
-        with(true, Config::cooperative(2, 128, 4), &[2, 4]),
-        with(true, Config::cooperative(1, 64, 8), &[2, 4]),
-        with(true, Config::single(1, 64, 6, 2), &[2, 4, 8]),
-        with(true, Config::single(1, 64, 12, 1), &[2, 4]),
-        with(true, Config::single(1, 128, 4, 2), &[2, 4, 8]),
-        with(true, Config::single(2, 64, 4, 2), &[2, 4]),
-        with(false, Config::single(1, 64, 6, 2), &[16]),
-        with(false, Config::single(1, 64, 12, 1), &[16, 32]),
-        with(false, Config::single(1, 128, 8, 1), &[32, 64]),
-        with(false, Config::cooperative(1, 64, 8), &[64]),
-    ]
-    .concat()
-}
-
-/// Few rows: the transposed product, whose columns are the rows.
-fn skinny() -> Vec<Config> {
-    let mut configs = vec![];
-    for columns in [8, 16, 64] {
-        for (chains, consumers, ctas_per_sm) in [(1, 1, 2), (2, 1, 2), (2, 1, 1), (1, 2, 1), (2, 2, 1)] {
-            for split in [1, 2, 3, 4, 8] {
-                let rows = 64 * chains * consumers;
-                let stage = 128 * (rows + columns);
-                let staging = if split == 1 { 2 * 128 * columns * consumers + 2048 } else { 0 };
-                let room = if ctas_per_sm == 1 { 232_000 } else { 115_000 };
-                let stages = ((room - staging - 512) / stage).min(12);
-                let single = Config::single(chains, columns, stages, ctas_per_sm);
-                let config = Config { consumers, swapped: true, split, cluster: split > 1, ..single };
-                if columns == 64 || consumers == 1 {
-                    configs.push(config);
-                }
-            }
-        }
-    }
-    configs
-}
-
 fn name(config: &Config, epilogue: &str, dtype: Dtype) -> String {
-    let [rows, columns] = config.tile();
-    format!(
-        "gemm_sm90_{}_{epilogue}_{}{}_{rows}x{columns}_s{}_{}{}_c{}_g{}{}{}",
-        dtype.name(),
-        match config.schedule {
-            gemm_sm90::Schedule::PingPong => "pp",
-            gemm_sm90::Schedule::Cooperative => "co",
-        },
-        config.consumers,
-        config.stages,
-        if config.cluster { 'x' } else { 'k' },
-        config.split,
-        config.ctas_per_sm,
-        config.group,
-        if config.swapped { "_t" } else { "" },
-        if config.tma_store { "" } else { "_d" },
-    )
+    format!("gemm_sm90_{}_{epilogue}_{}", dtype.name(), config.short_name())
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -153,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let chip = chip::chip("sm_90a").ok_or("no such chip")?;
     let mut entries = vec![];
     let mut wrong = vec![];
-    let all: Vec<Config> = [large(), direct(), split(), skinny()].concat();
+    let all: Vec<Config> = [candidates(), direct()].concat();
     for (epilogue, dtype) in [("plain", Dtype::F16), ("bias_gelu", Dtype::F16), ("plain", Dtype::Bf16)] {
         for config in &all {
             let name = name(config, epilogue, dtype);

@@ -51,7 +51,7 @@ fn strides(buffer: Type<'_>) -> Vec<i64> {
 /// [`cpu::lower_kernel`] has them); returns how it is started.
 pub fn lower<'c>(
     context: &'c Context,
-    chip: &Chip,
+    chip: &'static Chip,
     device: Op<'c>,
     kernel: Op<'c>,
     op: OpView<'c>,
@@ -69,7 +69,7 @@ pub fn lower<'c>(
 /// Describes the buffers to a row that emits all of a kernel.
 fn lower_whole<'c>(
     context: &'c Context,
-    chip: &Chip,
+    chip: &'static Chip,
     device: Op<'c>,
     op: OpView<'c>,
     name: &str,
@@ -96,8 +96,7 @@ fn lower_whole<'c>(
     let module = std::mem::ManuallyDrop::new(unsafe {
         melior::ir::Module::from_raw(mlir_sys::mlirModuleFromOperation(device.to_raw()))
     });
-    let whole =
-        Whole { context, module: &module, hopper: chip.hopper, name, op, operands: &operands, dims: &launch.dims };
+    let whole = Whole { context, chip, module: &module, name, op, operands: &operands, dims: &launch.dims };
     emit(&whole).map_err(|cause| {
         emit_op_error(op.0, &cause.to_string());
         Failed
@@ -209,6 +208,9 @@ fn lower_body<'c>(
         operands: launch.operands,
         params: launch.params,
         workspace: shape.scratch.map(|i| Workspace { bytes: extent(i), zeroed: 0.into() }),
+        when: None,
+        alignment: 0,
+        otherwise: None,
     })
 }
 

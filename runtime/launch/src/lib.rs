@@ -38,6 +38,12 @@ pub enum LaunchError {
         /// Operands given.
         given: usize,
     },
+    /// No variant of a kernel is for these sizes and addresses.
+    #[error("no variant of `{kernel}` is for these sizes and addresses")]
+    NoVariant {
+        /// The first variant's symbol.
+        kernel: String,
+    },
     /// A value that the hardware cannot take.
     #[error("{what} is {value}, which is not in {low}..={high}")]
     Range {
@@ -164,6 +170,15 @@ pub struct KernelLaunch {
     pub params: Vec<Param>,
     /// Device memory it needs besides its operands.
     pub workspace: Option<Workspace>,
+    /// It is for launches where this is not zero; `None` for all.
+    #[serde(default)]
+    pub when: Option<Expr>,
+    /// It is for launches whose operands' addresses are all multiples of this; 0 for any.
+    #[serde(default)]
+    pub alignment: u64,
+    /// What to start where this one is not for a launch: another kernel of the same operands and integers.
+    #[serde(default)]
+    pub otherwise: Option<Box<KernelLaunch>>,
 }
 
 /// A parameter with its value.
@@ -199,6 +214,32 @@ fn in_range(what: impl Into<String>, value: i64, low: i64, high: i64) -> Result<
 }
 
 impl KernelLaunch {
+    /// This kernel and those that stand in for it, in the order in which they are tried.
+    pub fn variants(&self) -> impl Iterator<Item = &KernelLaunch> {
+        std::iter::successors(Some(self), |launch| launch.otherwise.as_deref())
+    }
+
+    /// The number (of [`KernelLaunch::variants`]) of the first variant that is for such a launch.
+    pub fn choose(&self, env: &Env<'_>, operands: &[u64]) -> Result<usize, LaunchError> {
+        for (i, launch) in self.variants().enumerate() {
+            let aligned = launch.alignment == 0 || operands.iter().all(|a| a.is_multiple_of(launch.alignment));
+            let wanted = launch.when.as_ref().map_or(Ok(1), |when| when.eval(env))?;
+            if aligned && wanted != 0 {
+                return Ok(i);
+            }
+        }
+        Err(LaunchError::NoVariant { kernel: self.name.clone() })
+    }
+
+    /// Appends a variant, for launches that none of those here is for.
+    pub fn or_else(mut self, other: KernelLaunch) -> Self {
+        self.otherwise = Some(Box::new(match self.otherwise {
+            Some(next) => next.or_else(other),
+            None => other,
+        }));
+        self
+    }
+
     /// Bytes of workspace, and how many of them must be zero at first.
     pub fn workspace_bytes(&self, env: &Env<'_>) -> Result<(u64, u64), LaunchError> {
         let Some(workspace) = &self.workspace else { return Ok((0, 0)) };
@@ -301,6 +342,9 @@ mod tests {
                 Param::I32(m),
             ],
             workspace: None,
+            when: None,
+            alignment: 0,
+            otherwise: None,
         }
     }
 
@@ -325,6 +369,16 @@ mod tests {
         assert_eq!(error, "stride 0 of the tensor map of operand 0 modulo 16 is 14, which is not in 0..=0");
         let error = launch().resolve(&Env { dims: &[300], sms: 132 }, &[4096], 0).unwrap_err();
         assert_eq!(error, LaunchError::MissingDim { index: 1, given: 1 });
+    }
+
+    #[test]
+    fn the_first_variant_that_fits_is_chosen() {
+        let first = KernelLaunch { when: Some(Expr::Dim(0).less(65)), alignment: 16, ..launch() };
+        let all = first.or_else(KernelLaunch { alignment: 16, ..launch() }).or_else(launch());
+        let choose = |m, address| all.choose(&Env { dims: &[m, 64], sms: 132 }, &[address]);
+        assert_eq!((choose(64, 4096), choose(65, 4096), choose(1, 4098)), (Ok(0), Ok(1), Ok(2)));
+        let only = KernelLaunch { when: Some(0.into()), ..launch() };
+        assert!(only.choose(&Env { dims: &[1, 64], sms: 132 }, &[0]).is_err());
     }
 
     #[test]

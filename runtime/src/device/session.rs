@@ -25,7 +25,8 @@ pub(crate) struct DeviceModel {
 }
 
 struct Kernel {
-    function: Object,
+    /// One function a variant of the launch.
+    functions: Vec<Object>,
     launch: KernelLaunch,
 }
 
@@ -35,8 +36,8 @@ impl DeviceModel {
         let module = device.load(program.device_binary(), program.device_ptx())?;
         let kernels = info.kernels.iter().map(|kernel| {
             let launch = kernel.launch.clone();
-            let function = device.function(module, &launch.name, launch.smem_bytes)?;
-            Ok(Kernel { function, launch })
+            let functions = launch.variants().map(|v| device.function(module, &v.name, v.smem_bytes));
+            Ok(Kernel { functions: functions.collect::<Result<_>>()?, launch })
         });
         match kernels.collect::<Result<Vec<_>>>() {
             Ok(kernels) => Ok(DeviceModel { device, module, kernels, globals: Mutex::default() }),
@@ -275,11 +276,15 @@ impl<'a> DeviceRun<'a> {
     /// The operands are what the kernel's launch names.
     pub(crate) unsafe fn launch(&mut self, index: i64, operands: &[u64], dims: &[i64]) -> Result<()> {
         let kernel = usize::try_from(index).ok().and_then(|i| self.model.kernels.get(i));
-        let Kernel { function, launch } =
+        let Kernel { functions, launch } =
             kernel.ok_or_else(|| Error::Internal(format!("the program launched kernel {index}")))?;
         let device = self.model.device;
         let env = Env { dims, sms: i64::from(device.table().multiprocessors) };
         let failed = |cause| Error::Internal(format!("kernel '{}': {cause}", launch.name));
+        let chosen = launch.choose(&env, operands).map_err(failed)?;
+        let Some((launch, function)) = launch.variants().zip(functions).nth(chosen) else {
+            return Err(Error::Internal(format!("kernel '{}' has no variant {chosen}", launch.name)));
+        };
         let (bytes, zeroed) = launch.workspace_bytes(&env).map_err(failed)?;
         let workspace = self.workspace(bytes as usize, zeroed as usize)?;
         let resolved = launch.resolve(&env, operands, workspace as u64).map_err(failed)?;

@@ -38,6 +38,8 @@ pub struct KernelSpec {
     pub min_ctas: u32,
     /// Bytes of dynamic shared memory.
     pub smem_bytes: u32,
+    /// What operands' addresses must be multiples of; 0 for anything.
+    pub alignment: u64,
     /// Device memory it needs.
     pub workspace: Option<Workspace>,
 }
@@ -55,6 +57,7 @@ impl KernelSpec {
             cluster: [1; 3],
             min_ctas: 1,
             smem_bytes: 0,
+            alignment: 0,
             workspace: None,
         }
     }
@@ -71,6 +74,9 @@ impl KernelSpec {
             smem_bytes: self.smem_bytes,
             params: self.params.clone(),
             workspace: self.workspace.clone(),
+            when: None,
+            alignment: self.alignment,
+            otherwise: None,
         }
     }
 

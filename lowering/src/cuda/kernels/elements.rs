@@ -2,7 +2,7 @@
 //!
 //! Kernels see the result as a matrix of `m` rows and `n` columns; `swapped` ones compute its transpose.
 
-use super::problem::{Dtype, Int, Params, Problem, Region};
+use super::problem::{BatchSlot, Dtype, Int, Params, Problem, Region};
 use crate::cuda::emit::{i32c, i64c, memory, scalar::ScalarOps};
 use aitmlir_dialects::{
     builder::{Builder, defining_op, operands_of},
@@ -22,7 +22,8 @@ pub struct ElementSlots {
 struct ExtraSlot {
     pointer: usize,
     row: Option<Int>,
-    batch: Option<Int>,
+    column: Option<Int>,
+    batch: BatchSlot,
 }
 
 #[derive(Clone, Debug)]
@@ -30,7 +31,7 @@ struct OutSlot {
     pointer: usize,
     line: Int,
     step: Int,
-    batch: Option<Int>,
+    batch: BatchSlot,
 }
 
 impl ElementSlots {
@@ -42,14 +43,15 @@ impl ElementSlots {
         let extras = problem.extras.iter().map(|extra| ExtraSlot {
             pointer: pointer(params, extra.operand, &extra.offset, extra.dtype),
             row: extra.row.as_ref().map(|row| params.long(row)),
-            batch: extra.batch.as_ref().map(|batch| params.long(batch)),
+            column: extra.column.as_ref().map(|column| params.long(column)),
+            batch: BatchSlot::new(params, problem, extra.batch.as_ref(), &extra.spread),
         });
         let extras = extras.collect();
         let out = stores.then(|| OutSlot {
             pointer: pointer(params, problem.out.operand, &problem.out.offset, problem.out_dtype),
             line: params.long(&problem.out.line),
             step: params.long(&problem.out.step),
-            batch: problem.out.batch.as_ref().map(|batch| params.long(batch)),
+            batch: BatchSlot::new(params, problem, problem.out.batch.as_ref(), &problem.out.spread),
         });
         ElementSlots { extras, out }
     }
@@ -112,17 +114,17 @@ impl<'a, 'c> Elements<'a, 'c> {
             if let (Some(row), Some(m)) = (slot.row, m) {
                 place = b.addi(place, b.muli(b.wide(m), row.i64(b, self.args)));
             }
-            if let Some(stride) = slot.batch {
-                place = b.addi(place, b.muli(b.wide(batch), stride.i64(b, self.args)));
+            if let Some(offset) = slot.batch.offset(b, self.args, batch) {
+                place = b.addi(place, offset);
             }
-            if let Some(n) = n {
-                place = b.addi(place, b.wide(n));
+            if let (Some(column), Some(n)) = (slot.column, n) {
+                place = b.addi(place, b.muli(b.wide(n), column.i64(b, self.args)));
             }
             memory::offset(b, self.args[slot.pointer], b.muli(place, i64c(b, extra.dtype.bytes())))
         };
         let row = b.minsi(row, b.add_c(self.m, -1));
         let columns = [0, 1].map(|i| b.minsi(b.add_c(column, i), b.add_c(self.n, -1)));
-        if !self.swapped && extra.column && extra.pairs && extra.dtype.half() {
+        if !self.swapped && extra.pairs && extra.dtype.half() {
             let column = b.minsi(column, b.add_c(self.n, -2));
             let word = memory::load_words(b, place(b, Some(row), Some(column)), 1)[0];
             let both = b.op1("llvm.bitcast", &[word], vector_type(2, r#type), &[]);
@@ -130,9 +132,9 @@ impl<'a, 'c> Elements<'a, 'c> {
         }
         let element = |i: usize| {
             let (m, n) = if self.swapped { (columns[i], row) } else { (row, columns[i]) };
-            memory::load(b, place(b, extra.row.is_some().then_some(m), extra.column.then_some(n)), r#type)
+            memory::load(b, place(b, Some(m), Some(n)), r#type)
         };
-        let varies = if self.swapped { extra.row.is_some() } else { extra.column };
+        let varies = if self.swapped { extra.row.is_some() } else { extra.column.is_some() };
         let one = element(0);
         [one, if varies { element(1) } else { one }]
     }
@@ -153,8 +155,8 @@ impl<'a, 'c> Elements<'a, 'c> {
             let (m, n) = if self.swapped { (column, row) } else { (row, column) };
             let along = b.muli(b.wide(n), out.step.i64(b, self.args));
             let mut place = b.addi(b.muli(b.wide(m), out.line.i64(b, self.args)), along);
-            if let Some(stride) = out.batch {
-                place = b.addi(place, b.muli(b.wide(batch), stride.i64(b, self.args)));
+            if let Some(offset) = out.batch.offset(b, self.args, batch) {
+                place = b.addi(place, offset);
             }
             let bytes = i64c(b, self.problem.out_dtype.bytes());
             let place = memory::offset(b, self.args[out.pointer], b.muli(place, bytes));

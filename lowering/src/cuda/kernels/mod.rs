@@ -84,10 +84,10 @@ pub struct BodyRow {
 pub struct Whole<'a, 'c> {
     /// The context.
     pub context: &'c Context,
+    /// The GPU.
+    pub chip: &'static Chip,
     /// The module of kernels.
     pub module: &'a Module<'c>,
-    /// Has the GPU TMA and `wgmma`?
-    pub hopper: bool,
     /// The kernel's symbol.
     pub name: &'a str,
     /// The op on tensors.

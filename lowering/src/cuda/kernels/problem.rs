@@ -1,6 +1,5 @@
 //! What a matrix product is, for all gemm kernels: types, sizes, places of the operands, and the epilogue.
 
-use crate::cuda::emit::parse_attr;
 use aitmlir_dialects::{
     builder::Builder,
     types::{Types, Val},
@@ -84,6 +83,8 @@ pub struct Place {
     pub step: Expr,
     /// From a matrix of the batch to the next; `None` where all are the same.
     pub batch: Option<Expr>,
+    /// Strides along the dimensions [`Problem::spread`], where there are any.
+    pub spread: Vec<Expr>,
     /// Do lines of A and B run along K, those of a result along N? Else they run along M (of A) or N (of B).
     pub inner: bool,
 }
@@ -106,11 +107,13 @@ pub struct Extra {
     pub offset: Expr,
     /// From one row (M) to the next, in elements; `None` where it is the same in all rows.
     pub row: Option<Expr>,
-    /// Is there one for each column (N), contiguous? Else it is the same in all columns.
-    pub column: bool,
+    /// From one column (N) to the next; `None` where it is the same in all columns.
+    pub column: Option<Expr>,
     /// From a matrix of the batch to the next; `None` where all are the same.
     pub batch: Option<Expr>,
-    /// Are the address of each row and the number of columns multiples of 2 elements?
+    /// Strides along the dimensions [`Problem::spread`], where there are any.
+    pub spread: Vec<Expr>,
+    /// Is it contiguous along a row, and are the address of each row and the number of columns multiples of 2 elements?
     pub pairs: bool,
 }
 
@@ -129,6 +132,8 @@ pub struct Problem {
     pub k: Expr,
     /// Matrices of the batch.
     pub batch: Expr,
+    /// The dimensions of the batch, outermost first, where one stride an operand cannot say how it lies; else empty.
+    pub spread: Vec<Expr>,
     /// Names of the run-time integers that the formulas use.
     pub dims: Vec<String>,
     /// A, [M, K].
@@ -151,6 +156,7 @@ impl Problem {
             line: line.clone(),
             step: 1.into(),
             batch: None,
+            spread: vec![],
             inner: true,
         };
         Problem {
@@ -163,6 +169,7 @@ impl Problem {
             n,
             k,
             batch: 1.into(),
+            spread: vec![],
             dims: vec!["m".to_owned(), "n".to_owned(), "k".to_owned()],
             extras: vec![],
         }
@@ -177,8 +184,9 @@ impl Problem {
             dtype: self.dtype,
             offset: 0.into(),
             row: None,
-            column: true,
+            column: Some(1.into()),
             batch: None,
+            spread: vec![],
             pairs: true,
         });
         self
@@ -265,7 +273,35 @@ impl Int {
     }
 }
 
-/// The attribute that lets LLVM use approximate instructions.
-pub fn fast<'c>(b: Builder<'c>) -> melior::ir::Attribute<'c> {
-    parse_attr(b, "#arith.fastmath<fast>")
+/// Strides of an operand over the batch, as parameters.
+#[derive(Clone, Debug)]
+pub struct BatchSlot {
+    stride: Option<Int>,
+    spread: Vec<(Int, Int)>,
+}
+
+impl BatchSlot {
+    /// Adds the parameters of a place with these strides.
+    pub fn new(params: &mut Params, problem: &Problem, stride: Option<&Expr>, spread: &[Expr]) -> Self {
+        let dims = problem.spread.iter().zip(spread);
+        let spread = dims.map(|(size, stride)| (params.int(size), params.long(stride))).collect();
+        BatchSlot { stride: stride.map(|stride| params.long(stride)), spread }
+    }
+
+    /// Elements (an i64) from the first matrix to matrix `batch`; `None` where all are the same.
+    pub fn offset<'c>(&self, b: Builder<'c>, args: &[Val<'c>], batch: Val<'c>) -> Option<Val<'c>> {
+        use crate::cuda::emit::scalar::ScalarOps;
+        if let Some(stride) = self.stride {
+            return Some(b.muli(b.wide(batch), stride.i64(b, args)));
+        }
+        let mut rest = batch;
+        let mut sum: Option<Val<'c>> = None;
+        for (size, stride) in self.spread.iter().rev() {
+            let size = size.i32(b, args);
+            let term = b.muli(b.wide(b.remu(rest, size)), stride.i64(b, args));
+            sum = Some(sum.map_or(term, |sum| b.addi(sum, term)));
+            rest = b.divu(rest, size);
+        }
+        sum
+    }
 }

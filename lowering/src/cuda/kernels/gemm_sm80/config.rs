@@ -64,6 +64,13 @@ impl Config {
         self.stages * self.stage_bytes() as u32
     }
 
+    /// What addresses of operands must be multiples of.
+    pub(super) fn alignment(&self, problem: &Problem) -> u64 {
+        let pairs = if problem.extras.iter().any(|extra| extra.pairs) { 4 } else { 0 };
+        let [a, b] = self.copy_bytes;
+        u64::from(a.max(b).max(pairs))
+    }
+
     /// The instruction for operands of that type.
     pub(super) fn mma(dtype: Dtype) -> Mma {
         match dtype {

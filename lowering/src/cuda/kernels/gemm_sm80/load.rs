@@ -34,8 +34,8 @@ impl<'a, 'c> Frame<'a, 'c> {
         let slot = if is_a { &slots.a } else { &slots.b };
         let bytes = i64c(b, self.gemm.problem.dtype.bytes());
         let mut base = self.args[slot.pointer];
-        if let Some(batch) = slot.batch {
-            base = memory::offset(b, base, b.muli(b.muli(b.wide(self.batch), batch.i64(b, self.args)), bytes));
+        if let Some(offset) = slot.batch.offset(b, self.args, self.batch) {
+            base = memory::offset(b, base, b.muli(offset, bytes));
         }
         let (first, lines) = if is_a { (self.row, self.m) } else { (self.column, self.n) };
         let (line_stride, step_stride) = (slot.line.i64(b, self.args), slot.step.i64(b, self.args));

@@ -14,7 +14,7 @@ pub use config::{Config, Kind};
 use super::{
     elements::{ElementSlots, Elements},
     gemm_sm90::Illegal,
-    problem::{Dtype, Int, Params, Place, Problem, Region},
+    problem::{BatchSlot, Int, Params, Place, Problem, Region},
 };
 use crate::cuda::{
     emit::{async_copy, scalar::ScalarOps, sync},
@@ -47,7 +47,7 @@ struct OperandSlot {
     pointer: usize,
     line: Int,
     step: Int,
-    batch: Option<Int>,
+    batch: BatchSlot,
 }
 
 /// What all parts of the kernel see.
@@ -86,13 +86,13 @@ pub fn emit<'c>(
 }
 
 impl OperandSlot {
-    fn new(params: &mut Params, place: &Place, dtype: Dtype) -> Self {
-        let offset = place.offset.clone() * dtype.bytes();
+    fn new(params: &mut Params, problem: &Problem, place: &Place) -> Self {
+        let offset = place.offset.clone() * problem.dtype.bytes();
         OperandSlot {
             pointer: params.push(Param::Pointer { operand: place.operand, offset }),
             line: params.long(&place.line),
             step: params.long(&place.step),
-            batch: place.batch.as_ref().map(|batch| params.long(batch)),
+            batch: BatchSlot::new(params, problem, place.batch.as_ref(), &place.spread),
         }
     }
 }
@@ -101,8 +101,8 @@ impl<'p> Gemm<'p> {
     fn new(name: &str, problem: &'p Problem, config: Config) -> Self {
         let mut params = Params::default();
         let slots = Slots {
-            a: OperandSlot::new(&mut params, &problem.a, problem.dtype),
-            b: OperandSlot::new(&mut params, &problem.b, problem.dtype),
+            a: OperandSlot::new(&mut params, problem, &problem.a),
+            b: OperandSlot::new(&mut params, problem, &problem.b),
             m: params.int(&problem.m),
             n: params.int(&problem.n),
             k: params.int(&problem.k),
@@ -117,6 +117,7 @@ impl<'p> Gemm<'p> {
             grid: [tiles, 1.into(), 1.into()],
             block: [config.threads(), 1, 1],
             smem_bytes: config.shared_bytes(),
+            alignment: config.alignment(problem),
             ..KernelSpec::new(name)
         };
         Gemm { problem, config, spec, slots }

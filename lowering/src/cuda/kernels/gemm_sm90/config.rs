@@ -169,6 +169,9 @@ impl Config {
         if [&problem.a, &problem.b, &problem.out].iter().any(|place| !place.unit_step()) {
             return fail("lines are not contiguous".to_owned());
         }
+        if !problem.spread.is_empty() {
+            return fail("the matrices of the batch do not follow each other".to_owned());
+        }
         if !problem.out_dtype.half() && problem.out_dtype != super::super::problem::Dtype::F32 {
             return fail(format!("a result of {} is not a float", problem.out_dtype.name()));
         }

@@ -6,6 +6,7 @@
 //! With `split > 1` the sums of a tile are spread over CTAs along K; they meet through the workspace (see [`split`]).
 //! With `swapped` the kernel computes the transposed result, so that a small M becomes the instruction's N.
 
+pub mod choose;
 mod config;
 mod consumer;
 mod epilogue;
@@ -112,6 +113,7 @@ impl<'p> Gemm<'p> {
             cluster: [if config.cluster { config.split } else { 1 }, 1, 1],
             min_ctas: config.ctas_per_sm,
             smem_bytes: config.shared_bytes(problem),
+            alignment: 16,
             workspace: config.uses_workspace().then(|| Workspace {
                 bytes: config.counter_bytes(problem) + config.partial_bytes(problem),
                 zeroed: config.counter_bytes(problem),

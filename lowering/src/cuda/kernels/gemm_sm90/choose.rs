@@ -1,0 +1,232 @@
+//! Choosing a configuration: candidates, what they are expected to cost, and a table of what was measured.
+
+use super::{Config, Schedule};
+use crate::cuda::{chip, kernels::problem::Problem};
+
+/// Sizes of a product that a configuration is chosen for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Rows.
+    pub m: i64,
+    /// Columns.
+    pub n: i64,
+    /// Length of the sums.
+    pub k: i64,
+    /// Matrices of the batch.
+    pub batch: i64,
+}
+
+/// What the machine does in a clock of a multiprocessor, of an H200.
+const SMS: i64 = 132;
+/// Multiply-adds of f16.
+const FMAS: f64 = 2048.0;
+/// Bytes from the L2.
+const L2_BYTES: f64 = 28.0;
+/// Bytes from memory, of the whole device over its multiprocessors.
+const MEMORY_BYTES: f64 = 18.0;
+/// Clocks to start a CTA, fill the ring and leave.
+const START: f64 = 2500.0;
+/// Clocks until the parts of a tile have met, through a cluster and through the workspace.
+const MEET: [f64; 2] = [1200.0, 4500.0];
+
+/// All configurations worth a try for large products, few rows, or few tiles with long sums.
+pub fn candidates() -> Vec<Config> {
+    [whole(), split(), few_rows()].concat()
+}
+
+/// Whole tiles.
+fn whole() -> Vec<Config> {
+    let ping_pong = |chains, columns, stages| Config { chains, columns, stages, ..Config::PING_PONG };
+    vec![
+        Config::PING_PONG,
+        ping_pong(1, 256, 4),
+        ping_pong(1, 192, 6),
+        ping_pong(1, 128, 8),
+        ping_pong(2, 64, 8),
+        ping_pong(2, 192, 4),
+        Config::cooperative(1, 256, 4),
+        Config::cooperative(1, 192, 4),
+        Config::cooperative(1, 128, 6),
+        Config::cooperative(1, 64, 8),
+        Config::cooperative(2, 128, 4),
+        Config::cooperative(2, 192, 3),
+        Config::cooperative(2, 64, 4),
+        Config::single(1, 128, 4, 2),
+        Config::single(1, 64, 6, 2),
+        Config::single(2, 64, 4, 2),
+    ]
+}
+
+/// Sums spread over CTAs.
+fn split() -> Vec<Config> {
+    let with = |cluster, config: Config, splits: &[u32]| -> Vec<Config> {
+        splits.iter().map(|split| Config { split: *split, cluster, ..config }).collect()
+    };
+    [
+        with(true, Config::cooperative(1, 128, 6), &[2, 3, 4]),
+        with(true, Config::cooperative(2, 128, 4), &[2, 4]),
+        with(true, Config::cooperative(1, 64, 8), &[2, 4]),
+        with(true, Config::single(1, 64, 6, 2), &[2, 4, 8]),
+        with(true, Config::single(1, 64, 12, 1), &[2, 4]),
+        with(true, Config::single(1, 128, 4, 2), &[2, 4, 8]),
+        with(true, Config::single(2, 64, 4, 2), &[2, 4]),
+        with(false, Config::single(1, 64, 6, 2), &[16]),
+        with(false, Config::single(1, 64, 12, 1), &[16, 32]),
+        with(false, Config::single(1, 128, 8, 1), &[32, 64]),
+        with(false, Config::cooperative(1, 64, 8), &[64]),
+    ]
+    .concat()
+}
+
+/// Few rows: the transposed product, whose columns are the rows.
+fn few_rows() -> Vec<Config> {
+    let mut configs = vec![];
+    for columns in [8, 16, 32, 64] {
+        for (chains, consumers, ctas_per_sm) in [(1, 1, 2), (2, 1, 2), (2, 1, 1), (1, 2, 1), (2, 2, 1)] {
+            if consumers == 2 && columns < 64 {
+                continue;
+            }
+            for split in [1, 2, 3, 4, 8] {
+                let stage = 128 * (64 * chains * consumers + columns);
+                let staging = if split == 1 { 2 * 128 * columns * consumers + 2048 } else { 0 };
+                let room = if ctas_per_sm == 1 { 232_000 } else { 115_000 };
+                let stages = ((room - staging - 512) / stage).min(12);
+                let single = Config::single(chains, columns, stages, ctas_per_sm);
+                configs.push(Config { consumers, swapped: true, split, cluster: split > 1, ..single });
+            }
+        }
+    }
+    configs
+}
+
+/// Measured on the GPU that the file names: one line a shape.
+const TABLE: &str = include_str!("h200.txt");
+
+/// The configuration that the table has for a product.
+fn measured(sizes: Sizes) -> Option<Config> {
+    let key = format!("{} {} {} {} ", sizes.m, sizes.n, sizes.k, sizes.batch);
+    let line = TABLE.lines().find(|line| line.starts_with(&key))?;
+    parse(line[key.len()..].split_whitespace().next()?)
+}
+
+/// The configuration of that short name: see [`Config::short_name`].
+pub fn parse(name: &str) -> Option<Config> {
+    candidates()
+        .into_iter()
+        .flat_map(|config| [4, 8, 16].map(|group| Config { group, ..config }))
+        .find(|config| config.short_name() == name)
+}
+
+/// The configuration for a product: the measured one where there is one, else the cheapest legal one. `legal` says whether the kernel takes it.
+pub fn choose(sizes: Sizes, problem: &Problem, tma_store: bool) -> Option<Config> {
+    let adapted = |config: Config| Config { tma_store, ..config };
+    let legal = |config: &Config| config.check(problem).is_ok();
+    if let Some(config) = measured(sizes).map(adapted).filter(legal) {
+        return Some(config);
+    }
+    let mut best: Option<(f64, Config)> = None;
+    for config in candidates().into_iter().map(adapted).filter(legal) {
+        let Some(cost) = cost(sizes, &config) else { continue };
+        if best.is_none_or(|(least, _)| cost < least) {
+            best = Some((cost, config));
+        }
+    }
+    best.map(|(_, config)| config)
+}
+
+/// Clocks that a configuration is expected to take; `None` where it is not meant for such sizes.
+fn cost(sizes: Sizes, config: &Config) -> Option<f64> {
+    let Sizes { m, n, k, batch } = sizes;
+    let [rows, columns] = config.tile().map(i64::from);
+    if config.swapped && (m > columns || columns > 8 && 2 * m <= columns) || !config.swapped && m <= 32 {
+        return None;
+    }
+    let (lines, across) = if config.swapped { (n, m) } else { (m, n) };
+    let split = i64::from(config.split);
+    let blocks = (k + 63) / 64;
+    let tiles = (lines + rows - 1) / rows * ((across + columns - 1) / columns) * batch * split;
+    let slots = SMS * i64::from(config.ctas_per_sm);
+    if split > blocks || split > 1 && tiles > slots {
+        return None;
+    }
+    debug_assert!(chip::CHIPS.iter().any(|c| c.hopper));
+    // CTAs of one multiprocessor share it.
+    let per_sm = (tiles + SMS - 1) / SMS;
+    let of_tile = (blocks as f64 / split as f64).ceil();
+    let products = of_tile * 64.0 * (rows * columns) as f64 / FMAS;
+    let loads = of_tile * 128.0 * (rows + columns) as f64 / L2_BYTES;
+    let unhidden = match config.schedule {
+        Schedule::PingPong if per_sm > 1 => 0.25,
+        _ if config.ctas_per_sm > 1 => 0.6,
+        _ => 1.0,
+    };
+    let epilogue = (rows * columns) as f64 / 16.0 * unhidden;
+    // A consumer alone does not keep the tensor cores busy.
+    let busy = match (config.consumers, config.chains * config.columns) {
+        (1, _) if config.ctas_per_sm == 1 => 0.7,
+        (_, sums) if sums >= 256 => 0.95,
+        (_, sums) if sums >= 192 => 0.92,
+        _ => 0.85,
+    };
+    let work = per_sm as f64 * ((products / busy).max(loads) + epilogue);
+    let memory = 2.0 * (batch * (m * k + n * k + m * n)) as f64 / SMS as f64 / MEMORY_BYTES;
+    let meet = if split > 1 { MEET[usize::from(!config.cluster)] } else { 0.0 };
+    Some(work.max(memory) + START + meet)
+}
+
+impl Config {
+    /// A short name that says all: schedule and consumers, tile, stages, parts of a tile (`x` in a cluster, `k` through the workspace),
+    /// CTAs of a multiprocessor, group; `_t` for the transposed product, `_d` for plain stores.
+    pub fn short_name(&self) -> String {
+        let [rows, columns] = self.tile();
+        format!(
+            "{}{}_{rows}x{columns}_s{}_{}{}_c{}_g{}{}{}",
+            if self.schedule == Schedule::PingPong { "pp" } else { "co" },
+            self.consumers,
+            self.stages,
+            if self.cluster { 'x' } else { 'k' },
+            self.split,
+            self.ctas_per_sm,
+            self.group,
+            if self.swapped { "_t" } else { "" },
+            if self.tma_store { "" } else { "_d" },
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel_launch::Expr;
+
+    #[test]
+    fn every_candidate_is_legal_and_has_a_name_of_its_own() {
+        let problem =
+            Problem::linear(crate::cuda::kernels::problem::Dtype::F16, Expr::Dim(0), Expr::Dim(1), Expr::Dim(2));
+        let mut names = std::collections::HashSet::new();
+        for config in candidates() {
+            assert_eq!(config.check(&problem), Ok(()), "{}", config.short_name());
+            assert_eq!(parse(&config.short_name()), Some(config));
+            assert!(names.insert(config.short_name()), "{}", config.short_name());
+        }
+    }
+
+    #[test]
+    fn every_line_of_the_table_names_a_configuration() {
+        for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
+            let name = line.split_whitespace().nth(4);
+            assert!(name.and_then(parse).is_some(), "{line}");
+        }
+    }
+
+    #[test]
+    fn few_rows_and_large_products_get_what_suits_them() {
+        let problem =
+            Problem::linear(crate::cuda::kernels::problem::Dtype::F16, Expr::Dim(0), Expr::Dim(1), Expr::Dim(2));
+        let choose = |m, n, k| choose(Sizes { m, n, k, batch: 1 }, &problem, true).unwrap();
+        assert!(choose(3, 5000, 4096).swapped);
+        let large = choose(9000, 9000, 9000);
+        assert!(!large.swapped && large.split == 1 && large.columns >= 128);
+        assert!(choose(128, 256, 30_000).split > 1);
+    }
+}
