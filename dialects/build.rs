@@ -1,11 +1,23 @@
 //! Generates the dialects' C++ from their ODS files and compiles the shim.
 
+#[path = "build/hooks.rs"]
+mod hooks;
 #[path = "build/schema.rs"]
 mod schema;
 
 use std::{env, error::Error, fs, path::PathBuf, process::Command};
 
-/// (mlir-tblgen arguments, output file)
+/// (mlir-tblgen arguments, output file) of td/Cute.td
+const GENERATED_CUTE: &[(&[&str], &str)] = &[
+    (&["-gen-dialect-decls", "-dialect=cute"], "CuteDialect.h.inc"),
+    (&["-gen-dialect-defs", "-dialect=cute"], "CuteDialect.cpp.inc"),
+    (&["-gen-typedef-decls", "-typedefs-dialect=cute"], "CuteTypes.h.inc"),
+    (&["-gen-typedef-defs", "-typedefs-dialect=cute"], "CuteTypes.cpp.inc"),
+    (&["-gen-op-decls"], "CuteOps.h.inc"),
+    (&["-gen-op-defs"], "CuteOps.cpp.inc"),
+];
+
+/// (mlir-tblgen arguments, output file) of td/Ait.td
 const GENERATED: &[(&[&str], &str)] = &[
     (&["-gen-dialect-decls", "-dialect=ait"], "AitDialect.h.inc"),
     (&["-gen-dialect-defs", "-dialect=ait"], "AitDialect.cpp.inc"),
@@ -26,30 +38,28 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let include = prefix.join("include");
+    let tblgen = |tool: &str, arguments: &[&str], source: &str, to: &str| -> Result<PathBuf, Box<dyn Error>> {
+        let to = out.join(to);
+        let mut command = Command::new(prefix.join("bin").join(tool));
+        command.args(arguments).args(["-I", "td", "-I"]).arg(&include).args([source, "-o"]).arg(&to);
+        let status = command.status()?;
+        if status.success() { Ok(to) } else { Err(format!("{tool} {arguments:?} failed: {status}").into()) }
+    };
+    let records = |source: &str, to: &str| -> Result<serde_json::Value, Box<dyn Error>> {
+        let path = tblgen("llvm-tblgen", &["-dump-json"], source, to)?;
+        Ok(serde_json::from_str(&fs::read_to_string(path)?)?)
+    };
     for (arguments, file) in GENERATED {
-        let status = Command::new(prefix.join("bin/mlir-tblgen"))
-            .args(*arguments)
-            .args(["-I", "td", "-I"])
-            .arg(&include)
-            .args(["td/Ait.td", "-o"])
-            .arg(out.join(file))
-            .status()?;
-        if !status.success() {
-            return Err(format!("mlir-tblgen {arguments:?} failed: {status}").into());
-        }
+        tblgen("mlir-tblgen", arguments, "td/Ait.td", file)?;
     }
-    let records = out.join("ait.json");
-    let status = Command::new(prefix.join("bin/llvm-tblgen"))
-        .args(["-dump-json", "-I", "td", "-I"])
-        .arg(&include)
-        .args(["td/Ait.td", "-o"])
-        .arg(&records)
-        .status()?;
-    if !status.success() {
-        return Err(format!("llvm-tblgen -dump-json failed: {status}").into());
+    for (arguments, file) in GENERATED_CUTE {
+        tblgen("mlir-tblgen", arguments, "td/Cute.td", file)?;
     }
-    fs::write(out.join("ait_schema.rs"), schema::table(&serde_json::from_str(&fs::read_to_string(records)?)?)?)?;
+    fs::write(out.join("ait_schema.rs"), schema::table(&records("td/Ait.td", "ait.json")?)?)?;
     write_verifier_list(&fs::read_to_string(out.join("AitOps.cpp.inc"))?, &out)?;
+    let cute = records("td/Cute.td", "cute.json")?;
+    fs::write(out.join("CuteHooks.inc"), hooks::hooks(&cute)?)?;
+    fs::write(out.join("CuteTypeList.inc"), hooks::types(&cute)?)?;
     cc::Build::new()
         .cpp(true)
         .std("c++17")
@@ -60,7 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .include("shim")
         .include(&out)
         .include(&include)
-        .files(["shim/Ait.cpp", "shim/Context.cpp", "shim/Pass.cpp", "shim/Tools.cpp"])
+        .files(["shim/Ait.cpp", "shim/Context.cpp", "shim/Cute.cpp", "shim/Pass.cpp", "shim/Tools.cpp"])
         .try_compile("aitmlir_shim")?;
     for library in ["MLIRLspServerLib", "MLIROptLib", "MLIRReduceLib"] {
         println!("cargo:rustc-link-lib=static={library}");
@@ -68,7 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Every op of ours has `hasVerifier`: one forwarding line each, from the list of op classes that mlir-tblgen wrote.
+/// Every op of ait has `hasVerifier`: one forwarding line each, from the list of op classes that mlir-tblgen wrote.
 fn write_verifier_list(definitions: &str, out: &std::path::Path) -> Result<(), Box<dyn Error>> {
     let list = definitions
         .split("#ifdef GET_OP_LIST")

@@ -43,6 +43,7 @@ fn row(records: &serde_json::Map<String, Value>, record: &Value) -> Result<(Stri
     Ok((name, text))
 }
 
-fn has_superclass(record: &Value, class: &str) -> bool {
+/// Whether a record derives from a class.
+pub fn has_superclass(record: &Value, class: &str) -> bool {
     record["!superclasses"].as_array().is_some_and(|classes| classes.iter().any(|c| c.as_str() == Some(class)))
 }

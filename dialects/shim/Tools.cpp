@@ -1,6 +1,7 @@
 // MLIR's own entry points of the developer tools. They know every upstream dialect and pass; only the tools link this file.
 
 #include "Ait.h"
+#include "Cute.h"
 
 #include "mlir-c/IR.h"
 #include "mlir/CAPI/IR.h"
@@ -20,7 +21,7 @@ static void registerEverything(DialectRegistry &registry) {
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registerAllToLLVMIRTranslations(registry);
-  registry.insert<aitmlir::ait::AitDialect>();
+  registry.insert<aitmlir::ait::AitDialect, aitmlir::cute::CuteDialect>();
 }
 
 extern "C" int aitmlirOptMain(int argc, char **argv) {

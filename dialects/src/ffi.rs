@@ -38,6 +38,14 @@ unsafe extern "C" {
     #[allow(missing_docs)]
     pub fn mlirGetDialectHandle__ait__() -> MlirDialectHandle;
     #[allow(missing_docs)]
+    pub fn mlirGetDialectHandle__cute__() -> MlirDialectHandle;
+    #[allow(missing_docs)]
+    pub fn aitmlirCuteTypeGet(context: MlirContext, kind: MlirStringRef, text: MlirStringRef) -> MlirType;
+    #[allow(missing_docs)]
+    pub fn aitmlirCuteTypeGetKind(r#type: MlirType) -> MlirStringRef;
+    #[allow(missing_docs)]
+    pub fn aitmlirCuteTypeGetText(r#type: MlirType) -> MlirStringRef;
+    #[allow(missing_docs)]
     pub fn aitmlirWeightsAttrGet(r#type: MlirType, name: MlirStringRef) -> MlirAttribute;
     #[allow(missing_docs)]
     pub fn aitmlirAttrIsWeights(attribute: MlirAttribute) -> bool;

@@ -2,6 +2,7 @@
 //!
 //! * [`builder`]: building and walking IR
 //! * [`ait`]: reading, building and verifying operations of the `ait` dialect
+//! * [`cute`]: the types of the `cute` dialect as values, its operations as functions, its checks
 //! * [`pass`]: passes as data, registered in MLIR's registry
 //! * [`capture`]: values that regions use from outside
 //! * [`diagnostics`]: errors, warnings and remarks at IR locations
@@ -10,6 +11,7 @@
 pub mod ait;
 pub mod builder;
 pub mod capture;
+pub mod cute;
 pub mod diagnostics;
 pub mod ffi;
 pub mod pass;
@@ -40,6 +42,7 @@ pub fn new_context() -> Context {
         DialectHandle::tensor(),
         raw(mlir_sys::mlirGetDialectHandle__vector__),
         raw(ffi::mlirGetDialectHandle__ait__),
+        raw(ffi::mlirGetDialectHandle__cute__),
     ] {
         handle.insert_dialect(&registry);
     }

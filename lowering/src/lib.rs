@@ -13,7 +13,8 @@ pub mod target;
 use aitmlir_dialects::pass::{PassDecl, register};
 
 /// All passes of this crate, in the order of the reference.
-pub static PASSES: &[&PassDecl] = &[&cpu::math::APPROXIMATE, &cpu::LOWER_KERNELS, &host::program::LOWER_HOST];
+pub static PASSES: &[&PassDecl] =
+    &[&cpu::math::APPROXIMATE, &cpu::LOWER_KERNELS, &host::program::LOWER_HOST, &cuda::to_nvvm::TO_NVVM];
 
 /// Registers all passes in MLIR's registry. Call it once a process.
 pub fn register_all() {

@@ -1,6 +1,8 @@
-//! Every `ait`-to-`ait` rewrite: one file (or folder) a pass, one registry.
+//! Every `ait`-to-`ait` and `cute`-to-`cute` rewrite: one file (or folder) a pass, one registry.
 
 pub mod canonicalize;
+pub mod cute_expand;
+pub mod cute_fold_static;
 pub mod fuse;
 pub mod outline;
 pub mod plan;
@@ -15,6 +17,8 @@ pub static PASSES: &[&PassDecl] = &[
     &outline::OUTLINE_KERNELS,
     &split_constants::SPLIT_CONSTANTS,
     &plan::PLAN_MEMORY,
+    &cute_fold_static::FOLD_STATIC,
+    &cute_expand::EXPAND,
 ];
 
 /// Registers all passes in MLIR's registry. Call it once a process.

@@ -10,6 +10,7 @@
 //! * [`emit`]: one PTX-level operation each, as MLIR operations
 //! * [`kernel`]: functions of kernels with their parameters, and the launch that fits them
 //! * [`codegen`]: from such a module to PTX
+//! * [`to_nvvm`]: kernels written in the cute dialect, lowered to such a module
 //! * [`ptxas`]: from PTX to a cubin, with what the assembler says of each kernel
 
 pub mod chip;
@@ -21,5 +22,6 @@ pub mod kernels;
 pub mod launch;
 pub mod math;
 pub mod ptxas;
+pub mod to_nvvm;
 
 pub use chip::Chip;

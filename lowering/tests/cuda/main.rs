@@ -5,6 +5,7 @@
 
 mod case;
 mod codegen;
+mod cute;
 mod gemm_sm80;
 mod gemm_sm90;
 mod simulate;

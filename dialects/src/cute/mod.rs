@@ -1,0 +1,24 @@
+//! The `cute` dialect in Rust: its types as values, what its operations mean, and the checks that follow.
+//!
+//! * [`value`], [`memory`]: what a type's text says, read and written
+//! * [`leaves`]: the dynamic integers in a value, and what is known about them
+//! * [`eval`]: every operation as a function from values to a value, used for inference, folding and lowering alike
+//! * [`infer`], [`verify`], [`fold`]: what MLIR asks; [`hooks`] is where it asks
+//! * [`access`]: which memory accesses of a width a view allows, and why not
+//! * [`arith`]: integer code for dynamic leaves
+
+pub mod access;
+pub mod arith;
+pub mod eval;
+pub mod fold;
+pub mod hooks;
+pub mod infer;
+pub mod leaves;
+pub mod memory;
+pub mod types;
+pub mod value;
+pub mod verify;
+
+pub use eval::{Attributes, Outcome, evaluate};
+pub use memory::{Ptr, Space, View, ViewLayout};
+pub use value::Cute;

@@ -1,0 +1,4 @@
+// Every definition of the cute dialect.
+
+include "CuteLayoutOps.td"
+include "CuteViewOps.td"

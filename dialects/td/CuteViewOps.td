@@ -1,0 +1,190 @@
+// Views, atoms, and what is done with them: by what they are for, alphabetical within a group.
+
+#ifndef CUTE_VIEW_OPS_TD
+#define CUTE_VIEW_OPS_TD
+
+include "CuteBase.td"
+
+//===-- Pointers and views ------------------------------------------------------------------------------------===//
+
+def Cute_AddOffsetOp : Cute_BinaryOp<"add_offset"> {
+  let summary = "A pointer moved by a number of elements";
+  let description = "The alignment of the result is what the pointer's and the offset's divisibility leave.";
+}
+def Cute_AllocSharedOp : Cute_Op<"alloc_shared", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "Shared memory of a static number of elements";
+  let description = [{
+    One block of memory a CTA, however often it is executed. C1: the result is a pointer into `smem`. C2: `elements` is positive.
+    ```mlir
+    %a = cute.alloc_shared<4096> : !cute.ptr<f16, smem, align<128>>
+    ```
+  }];
+  let arguments = (ins I64Attr:$elements);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "`<` $elements `>` attr-dict `:` type($result)";
+}
+def Cute_GetLayoutOp : Cute_AccessorOp<"get_layout"> { let summary = "The layout of a view"; }
+def Cute_GetPtrOp : Cute_AccessorOp<"get_ptr"> { let summary = "The pointer of a view"; }
+def Cute_LocalPartitionOp : Cute_InferredOp<"local_partition"> {
+  let summary = "The elements of one thread of a thread layout";
+  let arguments = (ins AnyType:$view, AnyType:$threads, AnyType:$index);
+  let assemblyFormat = "`(` $view `,` $threads `,` $index `)` attr-dict `:` functional-type(operands, results)";
+}
+def Cute_LocalTileOp : Cute_InferredOp<"local_tile"> {
+  let summary = "The tile at a coordinate: its modes, then the rest that the coordinate leaves open";
+  let description = [{
+    With `proj`, the tile and the coordinate are over more modes than the view has, and `proj` lists those of the view: `[0, 2]` for A of an (M, N, K) tile.
+    ```mlir
+    %gA = cute.local_tile<[0, 2]>(%A, %tiler, %coord) : (!A, !cute.tile<"[128:1;128:1;32:1]">, !cute.coord<"(?,?,_)">) -> !gA
+    ```
+  }];
+  let arguments = (ins AnyType:$view, AnyType:$tile, AnyType:$coord, OptionalAttr<DenseI64ArrayAttr>:$proj);
+  let assemblyFormat = "(`<` $proj^ `>` ``)? `(` $view `,` $tile `,` $coord `)` attr-dict `:` functional-type(operands, results)";
+}
+def Cute_MakePtrOp : Cute_Op<"make_ptr", [Pure]> {
+  let summary = "A typed pointer from an llvm pointer";
+  let description = [{
+    C1: the result is a pointer outside of `rmem`. C2: the llvm pointer is generic or of the same space (1 for `gmem`, 3 for `smem`). The alignment is asserted here: it
+    must hold.
+    ```mlir
+    %a = cute.make_ptr(%p) : (!llvm.ptr<1>) -> !cute.ptr<f16, gmem, align<16>>
+    ```
+  }];
+  let arguments = (ins AnyType:$pointer);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "`(` $pointer `)` attr-dict `:` functional-type(operands, results)";
+}
+def Cute_MakeViewOp : Cute_BinaryOp<"make_view"> { let summary = "A view from a pointer and a layout"; }
+
+//===-- Registers ---------------------------------------------------------------------------------------------===//
+
+class Cute_FragmentOp<string mnemonic> : Cute_Op<mnemonic, [
+    DeclareOpInterfaceMethods<InferTypeOpInterface>, MemoryEffects<[MemAlloc]>]> {
+  let extraClassDeclaration = compatible;
+  let hasVerifier = 0;
+  let results = (outs AnyType:$result);
+}
+def Cute_MakeFragmentLikeOp : Cute_FragmentOp<"make_fragment_like"> {
+  let summary = "Registers with the shape of a view or layout";
+  let description = [{
+    Compact, the first mode fastest. The elements are the view's, or of the type that `element` names.
+    C1: the shape is static.
+  }];
+  let arguments = (ins AnyType:$like, OptionalAttr<StrAttr>:$element);
+  let assemblyFormat = "(`<` $element^ `>` ``)? `(` $like `)` attr-dict `:` functional-type(operands, results)";
+}
+def Cute_MakeFragmentOp : Cute_FragmentOp<"make_fragment"> {
+  let summary = "Registers for one thread's part of an operand of an MMA";
+  let description = [{
+    The second operand is the thread's partition of the operand's tensor; the fragment has its shape and the operand's element type.
+    C1: the shape is static. C2: the atom holds the operand in registers.
+  }];
+  let arguments = (ins StrAttr:$operand_name, AnyType:$mma, AnyType:$partition);
+  let assemblyFormat = "`<` $operand_name `>` `(` $mma `,` $partition `)` attr-dict `:` functional-type(operands, results)";
+}
+
+//===-- Atoms -------------------------------------------------------------------------------------------------===//
+
+def Cute_MakeTiledCopyForOp : Cute_InferredOp<"make_tiled_copy_for"> {
+  let summary = "The copy whose threads hold what they hold of an operand of an MMA";
+  let arguments = (ins StrAttr:$operand_name, AnyType:$atom, AnyType:$mma);
+  let assemblyFormat = "`<` $operand_name `>` `(` $atom `,` $mma `)` attr-dict `:` functional-type(operands, results)";
+}
+def Cute_MakeTiledCopyOp : Cute_InferredOp<"make_tiled_copy"> {
+  let summary = "A copy atom, threads as a layout over the tile, and values as a layout that each thread has";
+  let arguments = (ins AnyType:$atom, AnyType:$threads, AnyType:$values);
+  let assemblyFormat = "`(` $atom `,` $threads `,` $values `)` attr-dict `:` functional-type(operands, results)";
+}
+def Cute_MakeTiledMmaOp : Cute_VariadicOp<"make_tiled_mma"> {
+  let summary = "An MMA atom, its copies as a layout over (M, N, K), and a permutation tile";
+}
+def Cute_PartitionOp : Cute_InferredOp<"partition"> {
+  let summary = "One thread's part of a view";
+  let description = [{
+    `A`, `B` or `C` of a tiled MMA: (values, rest, rest, ...). `S` or `D`, source or destination of a tiled copy: ((values, atoms), rest, rest, ...).
+    ```mlir
+    %tCsA = cute.partition<"A">(%mma, %sA, %tid) : (!mma, !sA, !cute.int_tuple<"?{min=0,max=127}">) -> !tCsA
+    ```
+  }];
+  let arguments = (ins StrAttr:$operand_name, AnyType:$tiled, AnyType:$view, AnyType:$thread);
+  let assemblyFormat = "`<` $operand_name `>` `(` $tiled `,` $view `,` $thread `)` attr-dict `:` functional-type(operands, results)";
+}
+def Cute_RetileOp : Cute_BinaryOp<"retile"> {
+  let summary = "A fragment of an MMA seen as a tiled copy's: ((values, atoms), rest, ...)";
+}
+
+//===-- Work --------------------------------------------------------------------------------------------------===//
+
+class Cute_WorkOp<string mnemonic, list<Trait> traits = []> : Cute_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>] # traits>;
+
+def Cute_ConvertOp : Cute_WorkOp<"convert"> {
+  let summary = "Converts the elements of one register view into another";
+  let description = [{
+    C1: both are views of registers. C2: the sizes are static and equal. C3: a float type becomes a float type (rounded to nearest, ties to even).
+  }];
+  let arguments = (ins AnyType:$source, AnyType:$destination);
+  let assemblyFormat = "`(` $source `,` $destination `)` attr-dict `:` functional-type(operands, results)";
+}
+def Cute_CopyOp : Cute_WorkOp<"copy"> {
+  let summary = "Copies a view with the instruction of an atom";
+  let description = [{
+    The first mode of source and destination is what one instruction (or, after a tiled copy's partition, a run of them) moves; the other modes are repeated over.
+    With `if`, nothing is copied where the predicate is false; a `zfill` atom then writes zeros.
+
+    C1: source and destination have one element type, that of the atom. C2: they have the same static shape, or the same static sizes mode by mode. C3: the spaces
+    fit the instruction (`cp.async`: gmem to smem; `ldmatrix`: smem to rmem; `stmatrix`: rmem to smem). C4: each access is contiguous and aligned to its width.
+    ```mlir
+    cute.copy(%copy, %gA, %sA) : (!copy, !gA, !sA) -> ()
+    cute.copy(%copy, %gA, %sA) if %inside : (!copy, !gA, !sA) -> ()
+    ```
+  }];
+  let arguments = (ins AnyType:$atom, AnyType:$source, AnyType:$destination, Optional<I1>:$predicate);
+  let assemblyFormat = [{
+    `(` $atom `,` $source `,` $destination `)` (`if` $predicate^)? attr-dict `:` `(` type($atom) `,` type($source) `,` type($destination) `)` `->` `(` `)`
+  }];
+}
+def Cute_FillOp : Cute_WorkOp<"fill"> {
+  let summary = "Sets every element of a register view";
+  let description = "C1: a view of registers. C2: the value has its element type.";
+  let arguments = (ins AnyType:$value, AnyType:$view);
+  let assemblyFormat = "`(` $value `,` $view `)` attr-dict `:` functional-type(operands, results)";
+}
+def Cute_GemmOp : Cute_WorkOp<"gemm"> {
+  let summary = "D = A B + C on one thread's fragments";
+  let description = [{
+    Fragments are (values, M), (values, N) and (values, M, N), with a K mode at the end of A and B or without one; the atom is repeated over M, N and K.
+
+    C1: D and C are register views of the accumulator's type, with the same layout. C2: A and B are register views of the atom's types. C3: the
+    sizes of the value modes are the atom's. C4: M, N and K agree.
+    ```mlir
+    cute.gemm(%mma, %d, %a, %b, %c) : (!mma, !rC, !rA, !rB, !rC) -> ()
+    ```
+  }];
+  let arguments = (ins AnyType:$mma, AnyType:$d, AnyType:$a, AnyType:$b, AnyType:$c);
+  let assemblyFormat = "`(` $mma `,` $d `,` $a `,` $b `,` $c `)` attr-dict `:` functional-type(operands, results)";
+}
+def Cute_LoadOp : Cute_Op<"load", [MemoryEffects<[MemRead]>]> {
+  let summary = "The element at a coordinate";
+  let description = "C1: the result has the view's element type. C2: the coordinate fits the view's shape and has no `_`.";
+  let arguments = (ins AnyType:$view, AnyType:$coord);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "`(` $view `,` $coord `)` attr-dict `:` functional-type(operands, results)";
+}
+def Cute_StoreOp : Cute_Op<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Sets the element at a coordinate";
+  let description = "C1: the value has the view's element type. C2: the coordinate fits the view's shape and has no `_`.";
+  let arguments = (ins AnyType:$value, AnyType:$view, AnyType:$coord);
+  let assemblyFormat = "`(` $value `,` $view `,` $coord `)` attr-dict `:` functional-type(operands, results)";
+}
+def Cute_DescriptorOp : Cute_Op<"descriptor", [Pure]> {
+  let summary = "The matrix descriptor of an operand in shared memory";
+  let description = [{
+    For `wgmma`: address, offsets and swizzle of the view over (M or N, K). C1: a view of `smem` with a composed or plain static layout that the hardware can read (the message says which
+    mode breaks the pattern). C2: the atom takes the operand from shared memory. The result is i64.
+  }];
+  let arguments = (ins StrAttr:$operand_name, AnyType:$mma, AnyType:$view);
+  let results = (outs I64:$result);
+  let assemblyFormat = "`<` $operand_name `>` `(` $mma `,` $view `)` attr-dict `:` functional-type(operands, results)";
+}
+
+#endif

@@ -1,0 +1,169 @@
+//! Products of a warpgroup: operands in shared memory through descriptors, sums in registers.
+//!
+//! The instruction is asynchronous. A `cute.gemm` of it is complete when it returns: it fences, issues every product, commits them as one group
+//! and waits for the group, with the sums tied to the wait, so that nothing that reads them can move above it.
+
+use super::{
+    as_view,
+    memory::{address, store_at},
+    mma::{Registers, load, mode, place},
+    values::{Lowered, State},
+};
+use crate::cuda::emit::{Effect, asm, asm0, i64c, places, repeat};
+use aitmlir_dialects::{
+    builder::Builder,
+    cute::{View, ViewLayout, verify},
+    types::{Types, Val},
+};
+use cute_layout::{
+    Coord, Int, Slot, Tuple,
+    atom::{Element, Major, MmaAtom, MmaKind, Operand},
+};
+
+/// The operands of a product.
+pub struct Product<'a, 'c> {
+    /// The instruction.
+    pub atom: &'a MmaAtom,
+    /// Where the sums go.
+    pub d: &'a Lowered<'c>,
+    /// Fragments, or shared memory: ((M, K), M rest, K rest).
+    pub a: &'a Lowered<'c>,
+    /// Shared memory: ((N, K), N rest, K rest).
+    pub b: &'a Lowered<'c>,
+    /// What is added.
+    pub c: &'a Lowered<'c>,
+}
+
+pub fn gemm<'c>(state: &State<'c>, b: Builder<'c>, product: &Product<'_, 'c>) -> Result<(), String> {
+    let (va, vb) = (as_view(product.a)?, as_view(product.b)?);
+    let (m, n, k) = (mode(va, 1)?, mode(vb, 1)?, mode(va, 2)?);
+    let sums = Registers::of(b, product.atom, Operand::C)?;
+    let mut values = Vec::new();
+    for (x, y) in tiles(m, n) {
+        values.push(opaque(b, load(state, b, product.c, sums, x, y)?, sums));
+    }
+    asm0(b, "wgmma.fence.sync.aligned;", "", &[]);
+    for step in 0..k {
+        for ((x, y), values) in tiles(m, n).zip(values.iter_mut()) {
+            let left = operand(state, b, product, Operand::A, x, step)?;
+            let right = operand(state, b, product, Operand::B, y, step)?;
+            *values = instruction(b, product.atom, sums, values, &left, &right);
+        }
+    }
+    asm0(b, "wgmma.commit_group.sync.aligned;", "", &[]);
+    let all: Vec<Val<'c>> = values.concat();
+    let done = tied(b, "wgmma.wait_group.sync.aligned 0;", &all, sums);
+    let per_tile = usize::try_from(sums.count).unwrap_or(1);
+    for ((x, y), values) in tiles(m, n).zip(done.chunks(per_tile)) {
+        for (i, value) in values.iter().enumerate() {
+            let at = place(as_view(product.d)?, i as i64 * sums.elements, x, y)?;
+            store_at(state, b, product.d, &at, *value, sums.bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn tiles(m: i64, n: i64) -> impl Iterator<Item = (i64, i64)> {
+    (0..n).flat_map(move |y| (0..m).map(move |x| (x, y)))
+}
+
+/// Values through assembly whose results are its operands.
+fn tied<'c>(b: Builder<'c>, text: &str, values: &[Val<'c>], sums: Registers<'c>) -> Vec<Val<'c>> {
+    let count = values.len();
+    let ties: Vec<String> = (0..count).map(|i| i.to_string()).collect();
+    let constraints = format!("{},{}", repeat(&format!("={}", sums.letter), count), ties.join(","));
+    asm(b, text, &constraints, values, &vec![sums.r#type; count], Effect::Memory)
+}
+
+/// Sums that LLVM cannot see through: were they constants, it would write the registers after the fence, and ptxas would serialise the products.
+fn opaque<'c>(b: Builder<'c>, values: Vec<Val<'c>>, sums: Registers<'c>) -> Vec<Val<'c>> {
+    tied(b, "", &values, sums)
+}
+
+/// The registers of A, or a descriptor.
+fn operand<'c>(
+    state: &State<'c>,
+    b: Builder<'c>,
+    product: &Product<'_, 'c>,
+    operand: Operand,
+    x: i64,
+    k: i64,
+) -> Result<Vec<Val<'c>>, String> {
+    let from = if operand == Operand::A { product.a } else { product.b };
+    if product.atom.in_registers(operand) {
+        return load(state, b, from, Registers::of(b, product.atom, operand)?, x, k);
+    }
+    let view = as_view(from)?;
+    let constant = verify::tile_descriptor(view, product.atom, operand)?.constant();
+    Ok(vec![descriptor(state, b, from, &linear(view, x, k)?, constant)?])
+}
+
+/// The offset of a tile before the swizzle, which the hardware applies to addresses.
+fn linear(view: &View, x: i64, k: i64) -> Result<Int, String> {
+    let outer = view.layout.outer();
+    let coord: Coord = [0, x, k].into_iter().take(outer.rank()).map(|i| Tuple::Leaf(Slot::At(i.into()))).collect();
+    let start = match outer.eval(&coord).map_err(|error| error.to_string())? {
+        Tuple::Leaf(start) => start,
+        Tuple::Node(_) => return Err(format!("{} gives no plain offset", view.layout)),
+    };
+    match &view.layout {
+        ViewLayout::Composed(cute_layout::ComposedLayout { offset: Tuple::Leaf(offset), .. }) => {
+            offset.add(&start).map_err(|error| error.to_string())
+        }
+        _ => Ok(start),
+    }
+}
+
+/// A descriptor: its constant part, and the start address in units of 16 bytes.
+pub fn descriptor<'c>(
+    state: &State<'c>,
+    b: Builder<'c>,
+    view: &Lowered<'c>,
+    start: &Int,
+    constant: u64,
+) -> Result<Val<'c>, String> {
+    let pointer = address(state, b, view, start)?;
+    let address = b.op1("llvm.ptrtoint", &[pointer], b.context().int_type(64), &[]);
+    let units = b.binary("arith.shrui", b.binary("arith.andi", address, i64c(b, 0x3FFFF)), i64c(b, 4));
+    Ok(b.binary("arith.ori", units, i64c(b, constant.cast_signed())))
+}
+
+/// `wgmma.mma_async`: sums += left right.
+fn instruction<'c>(
+    b: Builder<'c>,
+    atom: &MmaAtom,
+    sums: Registers<'c>,
+    values: &[Val<'c>],
+    left: &[Val<'c>],
+    right: &[Val<'c>],
+) -> Vec<Val<'c>> {
+    let count = values.len();
+    let [m, n, k] = atom.shape;
+    let (c, ta, tb) = (atom.c, atom.a, atom.b);
+    let first = 2 * count;
+    let registers = left.len() > 1;
+    let a_text = if registers { format!("{{{}}}", places(first, left.len())) } else { format!("${first}") };
+    let text = format!(
+        "{{ .reg .pred p; setp.ne.b32 p, 1, 0; wgmma.mma_async.sync.aligned.m{m}n{n}k{k}.{c}.{ta}.{tb} {{{}}}, {a_text}, ${}, p{}; }}",
+        places(0, count),
+        first + left.len(),
+        modifiers(atom)
+    );
+    let ties: Vec<String> = (0..count).map(|i| i.to_string()).collect();
+    let lefts = if registers { repeat("r", left.len()) } else { "l".to_string() };
+    let constraints = format!("{},{},{lefts},l", repeat(&format!("={}", sums.letter), count), ties.join(","));
+    let operands: Vec<Val<'c>> = values.iter().chain(left).chain(right).copied().collect();
+    asm(b, &text, &constraints, &operands, &vec![sums.r#type; count], Effect::Memory)
+}
+
+/// Signs of float operands, and which 16-bit operands in shared memory are transposed.
+fn modifiers(atom: &MmaAtom) -> String {
+    let MmaKind::Wgmma { a_in_registers, a_major, b_major } = atom.kind else { return String::new() };
+    let transposed = |major: Major| if major == Major::MN { ", 1" } else { ", 0" };
+    match atom.a {
+        Element::S8 | Element::U8 => String::new(),
+        Element::F16 | Element::Bf16 if a_in_registers => format!(", 1, 1{}", transposed(b_major)),
+        Element::F16 | Element::Bf16 => format!(", 1, 1{}{}", transposed(a_major), transposed(b_major)),
+        _ => ", 1, 1".to_string(),
+    }
+}
