@@ -6,6 +6,7 @@ pub mod cute_fold_static;
 pub mod fuse;
 pub mod outline;
 pub mod plan;
+pub mod recognize;
 pub mod split_constants;
 
 use aitmlir_dialects::pass::{PassDecl, register};
@@ -13,6 +14,7 @@ use aitmlir_dialects::pass::{PassDecl, register};
 /// All passes of this crate, in the order of the reference.
 pub static PASSES: &[&PassDecl] = &[
     &canonicalize::CANONICALIZE,
+    &recognize::RECOGNIZE_NORMS,
     &fuse::FUSE,
     &outline::OUTLINE_KERNELS,
     &split_constants::SPLIT_CONSTANTS,

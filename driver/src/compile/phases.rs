@@ -8,7 +8,7 @@ use aitmlir_dialects::{
 };
 use aitmlir_lowering::{cpu, host, target::Target};
 use aitmlir_passes::{
-    canonicalize::CANONICALIZE, fuse::FUSE, outline::OUTLINE_KERNELS, plan::PLAN_MEMORY,
+    canonicalize::CANONICALIZE, fuse::FUSE, outline::OUTLINE_KERNELS, plan::PLAN_MEMORY, recognize::RECOGNIZE_NORMS,
     split_constants::SPLIT_CONSTANTS,
 };
 use aitmlir_runtime::info::ModelInfo;
@@ -147,6 +147,8 @@ impl<'c> Compilation<'c> {
     fn fuse(&mut self) -> Result<()> {
         self.simplify()?;
         self.ours(&[&CANONICALIZE])?;
+        self.simplify()?;
+        self.ours(&[&RECOGNIZE_NORMS])?;
         self.simplify()?;
         self.ours(&[&FUSE])?;
         self.simplify()

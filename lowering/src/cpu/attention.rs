@@ -1,10 +1,22 @@
-//! `ait.attention` and `ait.b2b_gemm`: a row of scores at a time, in scratch, then the weighted sum of the values.
+//! `ait.attention` and `ait.b2b_gemm`: a block of rows of one head at a time. Keys and values are packed once a head; then the product with
+//! the keys, the scores of a strip of rows in scratch, and the product with the values. What `causal` hides has weight 0.
 //!
-//! The parallel range is the rows of all heads and batch entries.
+//! A single query row (the decoding step of a language model) reads keys and values where they are: packing costs more than the products.
 
 use super::{
-    Kernel, KernelRow, Unsupported, broadcast_bias::Bias, dot::Rows, flat::Flat, gemm::unflatten,
-    product::strip::Place, scratch::scratch, vector::VectorOps,
+    Kernel, KernelRow, Unsupported,
+    broadcast_bias::Bias,
+    dot::Rows,
+    flat::Flat,
+    gemm::unflatten,
+    product::{
+        either,
+        pack::{Matrix, Unit},
+        strip::{Place, Strip},
+    },
+    scratch::scratch,
+    tiling::Tiling,
+    vector::VectorOps,
 };
 use aitmlir_dialects::{
     ait::CausalKind,
@@ -16,48 +28,52 @@ use melior::ir::{Type, ValueLike};
 pub static ROW: KernelRow = KernelRow { op: "ait.attention", extent, body: attention };
 pub static B2B: KernelRow = KernelRow { op: "ait.b2b_gemm", extent, body: b2b_gemm };
 
+/// Panels of rows in a block.
+const PANELS: i64 = 8;
+
+/// Blocks of a head.
+fn blocks<'c>(k: &Kernel<'c>) -> Val<'c> {
+    let rows = k.b.dim(k.outs[0], 2);
+    if is_row(k) { rows } else { k.b.ceil_div(rows, k.b.index(PANELS * Tiling::host().tile_rows)) }
+}
+
+/// One query row a head, by the type.
+fn is_row(k: &Kernel<'_>) -> bool {
+    k.outs[0].r#type().shape()[2] == 1
+}
+
 fn extent<'c>(k: &Kernel<'c>) -> Val<'c> {
-    (0..3).map(|i| k.b.dim(k.outs[0], i)).fold(k.b.index(1), |x, y| k.b.muli(x, y))
+    (0..2).map(|i| k.b.dim(k.outs[0], i)).fold(blocks(k), |x, y| k.b.muli(x, y))
 }
 
 fn attention<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
-    let heads = Heads::new(k);
+    let heads = Heads::new(k, true);
     let scale = k.op.f64("scale").unwrap_or(1.0);
-    heads.rows(
-        k,
-        [lo, hi],
-        &|b, score, bias| {
-            let scaled = b.mulf(score, b.float(heads.acc, scale));
-            bias.map_or(scaled, |bias| b.addf(scaled, bias))
-        },
-        true,
-    );
+    heads.emit(k, [lo, hi], &|b, score, bias| {
+        let scaled = b.mulf(score, b.float(heads.acc, scale));
+        bias.map_or(scaled, |bias| b.addf(scaled, bias))
+    });
     Ok(())
 }
 
 fn b2b_gemm<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
-    let heads = Heads::new(k);
+    let heads = Heads::new(k, false);
     let (alpha0, alpha1) = (k.op.f64("alpha0").unwrap_or(1.0), k.op.f64("alpha1").unwrap_or(1.0));
     let divide = k.op.has("divide_by_length");
-    heads.rows(
-        k,
-        [lo, hi],
-        &|b, score, bias| {
-            let scaled = b.mulf(score, b.float(heads.acc, alpha0));
-            let sum = bias.map_or(scaled, |bias| b.addf(scaled, bias));
-            let active = match k.op.block(0) {
-                Some(block) => inline_block(b, block, &[sum]).first().copied().unwrap_or(sum),
-                None => sum,
-            };
-            let result = b.mulf(b.convert(active, false, heads.acc), b.float(heads.acc, alpha1));
-            if !divide {
-                return result;
-            }
-            let length = b.index_cast(heads.keys, b.context().int_type(64));
-            b.divf(result, b.convert(length, false, heads.acc))
-        },
-        false,
-    );
+    heads.emit(k, [lo, hi], &|b, score, bias| {
+        let scaled = b.mulf(score, b.float(heads.acc, alpha0));
+        let sum = bias.map_or(scaled, |bias| b.addf(scaled, bias));
+        let active = match k.op.block(0) {
+            Some(block) => inline_block(b, block, &[sum]).first().copied().unwrap_or(sum),
+            None => sum,
+        };
+        let result = b.mulf(b.convert(active, false, heads.acc), b.float(heads.acc, alpha1));
+        if !divide {
+            return result;
+        }
+        let length = b.index_cast(heads.keys, b.context().int_type(64));
+        b.divf(result, b.convert(length, false, heads.acc))
+    });
     Ok(())
 }
 
@@ -70,14 +86,31 @@ struct Heads<'c> {
     out: Flat<'c>,
     acc: Type<'c>,
     causal: CausalKind,
+    softmax: bool,
     keys: Val<'c>,
 }
 
 /// From a product of query and key (and its bias) to a score.
 type Score<'a, 'c> = &'a dyn Fn(Builder<'c>, Val<'c>, Option<Val<'c>>) -> Val<'c>;
 
+/// The scratch memory of the blocked way.
+struct Panels<'c> {
+    keys: Place<'c>,
+    values: Place<'c>,
+    query: Place<'c>,
+    /// Row-major, a strip of rows.
+    scores: Place<'c>,
+    scores_pitch: Val<'c>,
+    weights: Place<'c>,
+    /// Row-major, a strip of rows.
+    sums: Place<'c>,
+    sums_pitch: Val<'c>,
+    /// What each row of a strip is multiplied with in the end.
+    scales: Place<'c>,
+}
+
 impl<'c> Heads<'c> {
-    fn new(k: &Kernel<'c>) -> Self {
+    fn new(k: &Kernel<'c>, softmax: bool) -> Self {
         let b = k.b;
         let flat = |name: &str| Flat::new(b, k.operand(name), k.tensor_type(name));
         let bias = k.group("bias").first().zip(k.op.group("bias").first()).map(|(v, t)| Bias::new(b, *v, t.r#type()));
@@ -89,20 +122,152 @@ impl<'c> Heads<'c> {
             out: Flat::new(b, k.outs[0], k.result_type(0)),
             acc: k.tensor_type("query").element_type().accumulator(),
             causal: k.op.kind("causal").unwrap_or(CausalKind::None),
+            softmax,
             keys: b.dim(k.operand("key"), 2),
         }
     }
 
-    fn rows(&self, k: &Kernel<'c>, [lo, hi]: [Val<'c>; 2], score: Score<'_, 'c>, softmax: bool) {
+    fn emit(&self, k: &Kernel<'c>, range: [Val<'c>; 2], score: Score<'_, 'c>) {
+        if is_row(k) { self.rows(k, range, score) } else { self.blocks(k, range, score) }
+    }
+
+    /// The head of keys and values for a head of queries.
+    fn head(&self, b: Builder<'c>, batch: Val<'c>, head: Val<'c>) -> [Val<'c>; 2] {
+        let one = b.index(1);
+        let sharing = b.divsi(self.query.dims[1], b.maxsi(self.key.dims[1], one));
+        [batch, b.divsi(head, b.maxsi(sharing, one))]
+    }
+
+    // ---- blocks of rows
+
+    fn panels(&self, k: &Kernel<'c>) -> Panels<'c> {
+        let (b, target) = (k.b, Tiling::host());
+        let (rows, columns) = (target.tile_rows, target.tile_columns(self.acc));
+        let slack = 2 * target.lanes(self.acc);
+        let padded = |n: Val<'c>| b.times(b.ceil_div(n, b.index(columns)), columns);
+        let (scores_pitch, sums_pitch) = (padded(self.keys), padded(self.value.dims[3]));
+        let lengths = [
+            b.plus(b.muli(scores_pitch, self.query.dims[3]), slack),
+            b.plus(b.muli(sums_pitch, self.keys), slack),
+            b.times(self.query.dims[3], rows),
+            b.plus(b.times(scores_pitch, rows), slack),
+            b.times(self.keys, rows),
+            b.plus(b.times(sums_pitch, rows), slack),
+            b.index(rows),
+        ];
+        let (data, starts) = scratch(k, self.acc, &lengths);
+        let [keys, values, query, scores, weights, sums, scales] =
+            [0, 1, 2, 3, 4, 5, 6].map(|i| Place { data, at: starts[i] });
+        Panels { keys, values, query, scores, scores_pitch, weights, sums, sums_pitch, scales }
+    }
+
+    fn blocks(&self, k: &Kernel<'c>, [lo, hi]: [Val<'c>; 2], score: Score<'_, 'c>) {
+        let (b, target) = (k.b, Tiling::host());
+        let panels = self.panels(k);
+        let (zero, one, step) = (b.index(0), b.index(1), b.index(target.tile_rows));
+        let (per_head, block_rows) = (blocks(k), b.index(PANELS * target.tile_rows));
+        let rows = self.query.dims[2];
+        b.for_(lo, hi, one, &[], |b, unit, _| {
+            let (number, block) = (b.divsi(unit, per_head), b.remsi(unit, per_head));
+            let at = unflatten(b, number, &self.query.dims[..2]);
+            let head = self.head(b, at[0], at[1]);
+            let fresh = either(b, b.cmpi("eq", block, zero), b.cmpi("eq", unit, lo));
+            b.when(fresh, |b| self.pack_head(k, b, head, &panels));
+            let first = b.muli(block, block_rows);
+            let end = b.minsi(b.addi(first, block_rows), rows);
+            b.for_(first, end, step, &[], |b, row, _| {
+                let count = b.minsi(step, b.subi(end, row));
+                self.strip(k, b, [at[0], at[1], row], count, &panels, score);
+                vec![]
+            });
+            vec![]
+        });
+    }
+
+    fn pack_head(&self, k: &Kernel<'c>, b: Builder<'c>, head: [Val<'c>; 2], panels: &Panels<'c>) {
+        let (target, columns) = (Tiling::host(), Tiling::host().tile_columns(self.acc));
+        matrix(b, &self.key, &head, [2, 3], self.keys).pack(k, b, target, columns, panels.keys);
+        matrix(b, &self.value, &head, [3, 2], self.value.dims[3]).pack(k, b, target, columns, panels.values);
+    }
+
+    /// Rows `at[2]..at[2] + count`, at most a register tile's.
+    fn strip(
+        &self,
+        k: &Kernel<'c>,
+        b: Builder<'c>,
+        at: [Val<'c>; 3],
+        count: Val<'c>,
+        panels: &Panels<'c>,
+        score: Score<'_, 'c>,
+    ) {
+        let target = Tiling::host();
+        matrix(b, &self.query, &at, [2, 3], count).pack(k, b, target, target.tile_rows, panels.query);
+        let products = Strip {
+            depth: self.query.dims[3],
+            left: panels.query,
+            right: panels.keys,
+            result: panels.scores,
+            pitch: panels.scores_pitch,
+            rows: count,
+            cols: self.keys,
+        };
+        products.call(k, b, target);
+        b.loop_(count, |b, i| {
+            let row = panels.scores.offset(b, b.muli(i, panels.scores_pitch));
+            let m = b.addi(at[2], i);
+            let scale = self.weights(b, [at[0], at[1], m], row, score);
+            b.store(scale, panels.scales.data, &[b.addi(panels.scales.at, i)]);
+        });
+        self.scores_matrix(b, panels, count).pack(k, b, target, target.tile_rows, panels.weights);
+        let sums = Strip {
+            depth: self.keys,
+            left: panels.weights,
+            right: panels.values,
+            result: panels.sums,
+            pitch: panels.sums_pitch,
+            rows: count,
+            cols: self.value.dims[3],
+        };
+        sums.call(k, b, target);
+        b.loop_(count, |b, i| {
+            let row = panels.sums.offset(b, b.muli(i, panels.sums_pitch));
+            let scale = b.load(panels.scales.data, &[b.addi(panels.scales.at, i)]);
+            self.finish(b, [at[0], at[1], b.addi(at[2], i)], row, scale);
+        });
+    }
+
+    /// The scores in scratch, as a matrix to pack.
+    fn scores_matrix(&self, b: Builder<'c>, panels: &Panels<'c>, count: Val<'c>) -> Matrix<'c> {
+        let one = b.index(1);
+        let source = Flat {
+            data: panels.scores.data,
+            offset: panels.scores.at,
+            strides: vec![panels.scores_pitch, one],
+            known_strides: vec![None, Some(1)],
+            dims: vec![count, self.keys],
+            unsigned: false,
+        };
+        Matrix {
+            at: panels.scores.at,
+            line_stride: panels.scores_pitch,
+            step_stride: one,
+            unit: Unit::Steps,
+            source,
+            lines: count,
+            steps: self.keys,
+        }
+    }
+
+    // ---- single rows
+
+    fn rows(&self, k: &Kernel<'c>, [lo, hi]: [Val<'c>; 2], score: Score<'_, 'c>) {
         let b = k.b;
         let (width, out_width) = (self.query.dims[3], self.value.dims[3]);
         let (data, starts) = scratch(k, self.acc, &[width, self.keys, out_width]);
         let [query, scores, sums] = [0, 1, 2].map(|i| Place { data, at: starts[i] });
-        let outer = &self.query.dims[..3];
-        let sharing = b.divsi(outer[1], b.maxsi(self.key.dims[1], b.index(1)));
         b.for_(lo, hi, b.index(1), &[], |b, unit, _| {
-            let at = unflatten(b, unit, outer);
-            let head = [at[0], b.divsi(at[1], b.maxsi(sharing, b.index(1)))];
+            let at = unflatten(b, unit, &self.query.dims[..3]);
+            let head = self.head(b, at[0], at[1]);
             let from = self.query.at(b, &at);
             b.loop_(width, |b, i| {
                 let value = self.query.read(b, b.addi(from, b.muli(i, self.query.strides[3])), self.acc);
@@ -118,23 +283,51 @@ impl<'c> Heads<'c> {
                 steps: width,
             };
             rows.multiply(k, b, query, scores);
-            let range = self.kept(b, at[2]);
-            b.for_(range[0], range[1], b.index(1), &[], |b, n, _| {
-                let place = b.addi(scores.at, n);
-                let bias = self.bias.as_ref().map(|bias| bias.read(b, [at[0], at[1], at[2], n], self.acc));
-                b.store(score(b, b.load(data, &[place]), bias), data, &[place]);
-                vec![]
-            });
-            let scale = if softmax { self.softmax(b, scores, range) } else { b.float(self.acc, 1.0) };
-            self.weigh(b, head, scores, sums, range);
-            let to = self.out.at(b, &at);
-            b.loop_(out_width, |b, i| {
-                let value = b.mulf(b.load(data, &[b.addi(sums.at, i)]), scale);
-                let value = b.convert(value, false, self.out.element());
-                b.store(value, self.out.data, &[b.addi(to, b.muli(i, self.out.strides[3]))]);
-            });
+            let scale = self.weights(b, [at[0], at[1], at[2]], scores, score);
+            self.weigh(b, head, scores, sums);
+            self.finish(b, [at[0], at[1], at[2]], sums, scale);
             vec![]
         });
+    }
+
+    /// The sum of the values, weighted by the scores.
+    fn weigh(&self, b: Builder<'c>, head: [Val<'c>; 2], scores: Place<'c>, sums: Place<'c>) {
+        let width = self.value.dims[3];
+        let zero = b.float(self.acc, 0.0);
+        b.loop_(width, |b, i| b.store(zero, sums.data, &[b.addi(sums.at, i)]));
+        let base = self.value.at(b, &head);
+        b.loop_(self.keys, |b, n| {
+            let weight = b.load(scores.data, &[b.addi(scores.at, n)]);
+            let row = b.addi(base, b.muli(n, self.value.strides[2]));
+            b.loop_(width, |b, i| {
+                let place = b.addi(sums.at, i);
+                let value = self.value.read(b, b.addi(row, b.muli(i, self.value.strides[3])), self.acc);
+                b.store(b.addf(b.load(sums.data, &[place]), b.mulf(weight, value)), sums.data, &[place]);
+            });
+        });
+    }
+
+    // ---- one row of scores
+
+    /// Turns the products of row `at` into weights; returns what the weighted sum is multiplied with.
+    fn weights(&self, b: Builder<'c>, at: [Val<'c>; 3], row: Place<'c>, score: Score<'_, 'c>) -> Val<'c> {
+        let [from, to] = self.kept(b, at[2]);
+        b.for_(from, to, b.index(1), &[], |b, n, _| {
+            let place = b.addi(row.at, n);
+            let bias = self.bias.as_ref().map(|bias| bias.read(b, [at[0], at[1], at[2], n], self.acc));
+            b.store(score(b, b.load(row.data, &[place]), bias), row.data, &[place]);
+            vec![]
+        });
+        let zero = b.float(self.acc, 0.0);
+        if self.causal != CausalKind::None {
+            for [start, end] in [[b.index(0), b.minsi(from, self.keys)], [to, self.keys]] {
+                b.for_(start, end, b.index(1), &[], |b, n, _| {
+                    b.store(zero, row.data, &[b.addi(row.at, n)]);
+                    vec![]
+                });
+            }
+        }
+        if self.softmax { self.exponentials(b, row, [from, to]) } else { b.float(self.acc, 1.0) }
     }
 
     /// The keys that row `m` sees.
@@ -153,7 +346,7 @@ impl<'c> Heads<'c> {
     }
 
     /// Replaces scores by exp(score - max); returns 1 / sum, or 0 where nothing is kept.
-    fn softmax(&self, b: Builder<'c>, scores: Place<'c>, [from, to]: [Val<'c>; 2]) -> Val<'c> {
+    fn exponentials(&self, b: Builder<'c>, scores: Place<'c>, [from, to]: [Val<'c>; 2]) -> Val<'c> {
         let one = b.index(1);
         let (zero, lowest) = (b.float(self.acc, 0.0), b.float(self.acc, f64::NEG_INFINITY));
         let largest = b.for_(from, to, one, &[lowest], |b, n, best| {
@@ -171,21 +364,28 @@ impl<'c> Heads<'c> {
         b.select(nothing, zero, b.divf(b.float(self.acc, 1.0), sum))
     }
 
-    /// The sum of the kept values, weighted by the scores.
-    fn weigh(&self, b: Builder<'c>, head: [Val<'c>; 2], scores: Place<'c>, sums: Place<'c>, [from, to]: [Val<'c>; 2]) {
-        let width = self.value.dims[3];
-        let zero = b.float(self.acc, 0.0);
-        b.loop_(width, |b, i| b.store(zero, sums.data, &[b.addi(sums.at, i)]));
-        let base = self.value.at(b, &head);
-        b.for_(from, to, b.index(1), &[], |b, n, _| {
-            let weight = b.load(scores.data, &[b.addi(scores.at, n)]);
-            let row = b.addi(base, b.muli(n, self.value.strides[2]));
-            b.loop_(width, |b, i| {
-                let place = b.addi(sums.at, i);
-                let value = self.value.read(b, b.addi(row, b.muli(i, self.value.strides[3])), self.acc);
-                b.store(b.addf(b.load(sums.data, &[place]), b.mulf(weight, value)), sums.data, &[place]);
-            });
-            vec![]
+    /// Writes row `at` of the result.
+    fn finish(&self, b: Builder<'c>, at: [Val<'c>; 3], sums: Place<'c>, scale: Val<'c>) {
+        let to = self.out.at(b, &at);
+        let stride = if self.out.is_unit(3) { None } else { Some(self.out.strides[3]) };
+        b.loop_(self.value.dims[3], |b, i| {
+            let value = b.mulf(b.load(sums.data, &[b.addi(sums.at, i)]), scale);
+            let value = b.convert(value, false, self.out.element());
+            let step = stride.map_or(i, |stride| b.muli(i, stride));
+            b.store(value, self.out.data, &[b.addi(to, step)]);
         });
+    }
+}
+
+/// `lines` lines of a matrix from `at` on; the two dimensions are those of lines and of steps.
+fn matrix<'c>(b: Builder<'c>, flat: &Flat<'c>, at: &[Val<'c>], [line, step]: [usize; 2], lines: Val<'c>) -> Matrix<'c> {
+    Matrix {
+        at: flat.at(b, at),
+        unit: Unit::of(flat, line, step),
+        source: flat.clone(),
+        line_stride: flat.strides[line],
+        step_stride: flat.strides[step],
+        lines,
+        steps: flat.dims[step],
     }
 }

@@ -4,6 +4,7 @@ use crate::cpu::target::CpuTarget;
 use inkwell::{
     OptimizationLevel,
     attributes::{Attribute, AttributeLoc},
+    memory_buffer::MemoryBuffer,
     module::Module as LlvmModule,
     passes::PassBuilderOptions,
     targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple},
@@ -63,6 +64,7 @@ pub fn object(module: &Module<'_>, target: &CpuTarget) -> Result<Vec<u8>, Codege
     let context = inkwell::context::Context::create();
     let llvm = translate(module, &context)?;
     let machine = machine(target)?;
+    define_truncation(&context, &llvm)?;
     prepare(&context, &llvm, target, &machine);
     let options = PassBuilderOptions::create();
     options.set_loop_vectorization(true);
@@ -73,6 +75,32 @@ pub fn object(module: &Module<'_>, target: &CpuTarget) -> Result<Vec<u8>, Codege
     llvm.run_passes("default<O2>", &machine, options).map_err(failed)?;
     let buffer = machine.write_to_memory_buffer(&llvm, FileType::Object).map_err(failed)?;
     Ok(buffer.as_slice().to_vec())
+}
+
+/// LLVM calls this function where it moves a bf16 value (a select, a phi) on a CPU without bf16 instructions, and the C runtimes of older systems lack it.
+/// Round to nearest, ties to even; a NaN stays one.
+const TRUNCATION: &str = "\
+define weak hidden bfloat @__truncsfbf2(float %x) {
+  %bits = bitcast float %x to i32
+  %upper = lshr i32 %bits, 16
+  %odd = and i32 %upper, 1
+  %bias = add i32 %odd, 32767
+  %rounded = add i32 %bits, %bias
+  %quiet = or i32 %bits, 4194304
+  %nan = fcmp uno float %x, 0.0
+  %chosen = select i1 %nan, i32 %quiet, i32 %rounded
+  %high = lshr i32 %chosen, 16
+  %half = trunc i32 %high to i16
+  %result = bitcast i16 %half to bfloat
+  ret bfloat %result
+}
+";
+
+fn define_truncation<'x>(context: &'x inkwell::context::Context, llvm: &LlvmModule<'x>) -> Result<(), CodegenError> {
+    let failed = |error: inkwell::support::LLVMString| CodegenError::Llvm(error.to_string());
+    let text = MemoryBuffer::create_from_memory_range_copy(TRUNCATION.as_bytes(), "truncation");
+    let function = context.create_module_from_ir(text).map_err(failed)?;
+    llvm.link_in_module(function).map_err(failed)
 }
 
 /// The LLVM IR of a module of the llvm dialect, before LLVM's optimiser.
@@ -123,7 +151,8 @@ fn prepare<'x>(
     for function in llvm.get_functions() {
         function.add_attribute(AttributeLoc::Function, unwind);
         function.add_attribute(AttributeLoc::Function, width);
-        if function.count_basic_blocks() > 0 && !function.get_name().to_bytes().starts_with(b"aitmlir_program_") {
+        let name = function.get_name().to_bytes();
+        if function.count_basic_blocks() > 0 && !name.starts_with(b"aitmlir_program_") && !name.starts_with(b"__") {
             function.set_linkage(inkwell::module::Linkage::Internal);
         }
     }
