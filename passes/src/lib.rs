@@ -15,6 +15,7 @@ use aitmlir_dialects::pass::{PassDecl, register};
 pub static PASSES: &[&PassDecl] = &[
     &canonicalize::CANONICALIZE,
     &recognize::RECOGNIZE_NORMS,
+    &recognize::RECOGNIZE_ATTENTION,
     &fuse::FUSE,
     &outline::OUTLINE_KERNELS,
     &split_constants::SPLIT_CONSTANTS,

@@ -1,6 +1,6 @@
 //! When are two dimensions one number? A small analysis over the definitions of tensors.
 
-use super::{MatrixLayout, OpView, view};
+use super::{GatherKind, MatrixLayout, OpView, view};
 use crate::{
     builder::defining_op,
     types::{DYNAMIC, TypeExt, Val},
@@ -80,6 +80,7 @@ impl Keys {
             }
             "ait.conv" | "ait.pool" if dim == 0 => self.same(op, 0).unwrap_or(opaque),
             "ait.pool" if dim == 1 => self.same(op, 1).unwrap_or(opaque),
+            "ait.gather" => self.gathered(op, shape.len(), dim).unwrap_or(opaque),
             "ait.gemm" => self.gemm(op, shape.len(), dim).unwrap_or(opaque),
             "ait.reduce" | "ait.argreduce" if op.group_or_empty("dims").is_empty() => {
                 self.reduced(op, dim).unwrap_or(opaque)
@@ -132,6 +133,24 @@ impl Keys {
             Some(self.dim(b, if col("b_layout") { rank_b - 2 } else { rank_b - 1 }))
         } else {
             self.broadcast(&[a, b], rank, dim)
+        }
+    }
+
+    fn gathered(&mut self, op: OpView<'_>, rank: usize, dim: usize) -> Option<DimKey> {
+        let [data, indices] = op.operands()[..] else { return None };
+        let (data_rank, index_rank) = (data.r#type().shape().len(), indices.r#type().shape().len());
+        match op.kind::<GatherKind>("kind")? {
+            GatherKind::Elements => Some(self.dim(indices, dim)),
+            GatherKind::Nd if dim + 1 < index_rank => Some(self.dim(indices, dim)),
+            GatherKind::Nd => Some(self.dim(data, (data_rank + dim).checked_sub(rank)?)),
+            GatherKind::Slices => {
+                let axis = usize::try_from(op.i64("axis")?).ok()?;
+                match dim.checked_sub(axis) {
+                    None => Some(self.dim(data, dim)),
+                    Some(within) if within < index_rank => Some(self.dim(indices, within)),
+                    Some(_) => Some(self.dim(data, (data_rank + dim).checked_sub(rank)?)),
+                }
+            }
         }
     }
 

@@ -8,7 +8,11 @@ use aitmlir_dialects::{
 };
 use aitmlir_lowering::{cpu, host, target::Target};
 use aitmlir_passes::{
-    canonicalize::CANONICALIZE, fuse::FUSE, outline::OUTLINE_KERNELS, plan::PLAN_MEMORY, recognize::RECOGNIZE_NORMS,
+    canonicalize::CANONICALIZE,
+    fuse::FUSE,
+    outline::OUTLINE_KERNELS,
+    plan::PLAN_MEMORY,
+    recognize::{RECOGNIZE_ATTENTION, RECOGNIZE_NORMS},
     split_constants::SPLIT_CONSTANTS,
 };
 use aitmlir_runtime::info::ModelInfo;
@@ -148,7 +152,7 @@ impl<'c> Compilation<'c> {
         self.simplify()?;
         self.ours(&[&CANONICALIZE])?;
         self.simplify()?;
-        self.ours(&[&RECOGNIZE_NORMS])?;
+        self.ours(&[&RECOGNIZE_NORMS, &RECOGNIZE_ATTENTION])?;
         self.simplify()?;
         self.ours(&[&FUSE])?;
         self.simplify()

@@ -1,6 +1,6 @@
 //! `ait-recognize-norms`: see [`RECOGNIZE_NORMS`].
 
-use super::scalar::{Scalar, broadcasts};
+use super::scalar::{Scalar, broadcasts, holder};
 use aitmlir_dialects::{
     ait::{NormKind, OpView, ReduceKind, symbolic::shape_key},
     builder::{Builder, blocks_of, defining_op, operations_of, replace_uses, users_of},
@@ -119,7 +119,7 @@ impl<'c> Norm<'c> {
             let same = mean.axis == squares.axis && mean.of.r#type() == shape;
             return same.then(|| Self::new(NormKind::Layer, mean.of, squares.axis, epsilon));
         }
-        let input = tensor_of(value, squares.of)?;
+        let input = holder(value, squares.of)?;
         (input.r#type() == shape).then(|| Self::new(NormKind::Rms, input, squares.axis, epsilon))
     }
 
@@ -151,15 +151,6 @@ fn divided_by_root<'c>(whole: Scalar<'c>) -> Option<(Scalar<'c>, Scalar<'c>)> {
             _ => None,
         }
     })
-}
-
-/// A tensor that holds the value: itself, or the input of the map that squares it.
-fn tensor_of<'c>(value: Scalar<'c>, squares: Val<'c>) -> Option<Val<'c>> {
-    if let Some(tensor) = value.tensor() {
-        return Some(tensor);
-    }
-    let map = defining_op(squares)?;
-    OpView(map).group("inputs").into_iter().find(|input| Scalar::of(*input).same(value))
 }
 
 impl<'c> Mean<'c> {

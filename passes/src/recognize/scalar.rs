@@ -73,6 +73,14 @@ impl<'c> Scalar<'c> {
         }
     }
 
+    /// The predicate of a comparison.
+    pub fn predicate(self) -> Option<i64> {
+        match self {
+            Self::Tensor(_) => None,
+            Self::Code(value, _) => OpView(defining_op(value)?).i64("predicate"),
+        }
+    }
+
     /// The tensor that this is an element of.
     pub fn tensor(self) -> Option<Val<'c>> {
         match self {
@@ -100,6 +108,15 @@ impl<'c> Scalar<'c> {
             _ => false,
         }
     }
+}
+
+/// A tensor that holds the value: itself, or an input of the map that computes `result` from it.
+pub fn holder<'c>(value: Scalar<'c>, result: Val<'c>) -> Option<Val<'c>> {
+    if let Some(tensor) = value.tensor() {
+        return Some(tensor);
+    }
+    let map = defining_op(result).filter(|op| OpView(*op).name() == "ait.map")?;
+    OpView(map).group("inputs").into_iter().find(|input| Scalar::of(*input).same(value))
 }
 
 fn terminator_operands(block: aitmlir_dialects::types::Blk<'_>) -> Option<Vec<Val<'_>>> {
