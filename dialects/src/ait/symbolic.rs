@@ -17,6 +17,8 @@ pub enum DimKey {
     Index(*const c_void),
     /// A dimension of a tensor that nothing else is known of.
     Dim(*const c_void, usize),
+    /// A dimension that the arguments of a program name, by the identity of the name: the runtime checks that its sizes agree.
+    Named(*const c_void),
 }
 
 /// The key of dimension `dim` of a tensor.
@@ -52,7 +54,9 @@ impl Keys {
             None => return opaque,
             _ => {}
         }
-        let Some(op) = defining_op(tensor).map(OpView) else { return opaque };
+        let Some(op) = defining_op(tensor).map(OpView) else {
+            return view::argument_dim(tensor, dim).map_or(opaque, DimKey::Named);
+        };
         let shape = tensor.r#type().shape();
         let nth = shape[..dim].iter().filter(|s| **s < 0).count();
         match op.name().as_str() {

@@ -7,7 +7,7 @@ use crate::{
 };
 use melior::{
     StringRef,
-    ir::{Attribute, AttributeLike},
+    ir::{Attribute, AttributeLike, ValueLike},
 };
 use mlir_sys::{
     mlirArrayAttrGetElement, mlirArrayAttrGetNumElements, mlirAttributeIsAArray, mlirAttributeIsADenseF64Array,
@@ -230,5 +230,32 @@ pub fn splat(attribute: Attribute<'_>) -> Option<f64> {
         } else {
             None
         }
+    }
+}
+
+/// The identity of the name that a function's argument gives its dimension `dim` in `ait.dims`.
+pub fn argument_dim(argument: Val<'_>, dim: usize) -> Option<*const std::ffi::c_void> {
+    // SAFETY: each kind is checked before it is read; what is missing is null. Equal attributes of a context are one object.
+    unsafe {
+        let value = argument.to_raw();
+        if !mlir_sys::mlirValueIsABlockArgument(value) {
+            return None;
+        }
+        let function = mlir_sys::mlirBlockGetParentOperation(mlir_sys::mlirBlockArgumentGetOwner(value));
+        if function.ptr.is_null() {
+            return None;
+        }
+        let list = mlirOperationGetAttributeByName(function, StringRef::new("arg_attrs").to_raw());
+        let number = mlir_sys::mlirBlockArgumentGetArgNumber(value);
+        if list.ptr.is_null() || !mlirAttributeIsAArray(list) || number >= mlirArrayAttrGetNumElements(list) {
+            return None;
+        }
+        let own = mlirArrayAttrGetElement(list, number);
+        let names = mlir_sys::mlirDictionaryAttrGetElementByName(own, StringRef::new("ait.dims").to_raw());
+        if names.ptr.is_null() || !mlirAttributeIsAArray(names) || dim as isize >= mlirArrayAttrGetNumElements(names) {
+            return None;
+        }
+        let name = mlirArrayAttrGetElement(names, dim as isize);
+        string_of(Attribute::from_raw(name)).filter(|text| !text.is_empty()).map(|_| name.ptr)
     }
 }

@@ -152,3 +152,24 @@ func.func @constant_work(%x: tensor<4xf32>) -> tensor<4xf32> {
   }
   return %1 : tensor<4xf32>
 }
+
+// -----
+
+// Dimensions of one name are one number: neither input stretches the other.
+// CHECK-LABEL: func.func @named_dims(
+// CHECK: ait.map
+// CHECK-NOT: ait.map
+// CHECK: return
+func.func @named_dims(%x: tensor<?xf32> {ait.dims = ["n"]}, %y: tensor<?xf32> {ait.dims = ["n"]}) -> tensor<?xf32> {
+  %0 = ait.map ins(%x : tensor<?xf32>) -> tensor<?xf32> {
+  ^bb0(%a: f32):
+    %p = arith.mulf %a, %a : f32
+    ait.yield %p : f32
+  }
+  %1 = ait.map ins(%0, %y : tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32> {
+  ^bb0(%a: f32, %b: f32):
+    %q = arith.addf %a, %b : f32
+    ait.yield %q : f32
+  }
+  return %1 : tensor<?xf32>
+}
