@@ -2,11 +2,12 @@
 //!
 //! usage: gpu-bundle FOLDER [FILTER]   (`make gpu-bundle` also copies the runner there)
 
-use aitmlir_dialects::{builder::Builder, new_context, types::Types, types::Val};
+use aitmlir_dialects::{ait::CausalKind, builder::Builder, new_context, types::Types, types::Val};
 use aitmlir_lowering::cuda::{
     chip, codegen,
     emit::scalar::ScalarOps,
     kernels::{
+        b2b_sm90, gemm_sm80,
         gemm_sm90::{self, Config, choose::candidates},
         problem::{Dtype, Problem},
     },
@@ -17,13 +18,26 @@ use melior::ir::{Location, Module};
 use serde::Serialize;
 use std::{error::Error, fs, path::Path, time::Instant};
 
+/// What the runner asks of a configuration.
+#[derive(Serialize)]
+struct Shape {
+    name: String,
+    rows: u32,
+    columns: u32,
+    split: u32,
+    cluster: bool,
+    swapped: bool,
+    tma_store: bool,
+    ctas_per_sm: u32,
+}
+
 /// One kernel of the bundle.
 #[derive(Serialize)]
 struct Entry {
     file: String,
     epilogue: &'static str,
     dtype: &'static str,
-    config: Config,
+    config: Shape,
     launch: KernelLaunch,
     report: KernelReport,
     compile_ms: u128,
@@ -55,8 +69,107 @@ fn direct() -> Vec<Config> {
     .to_vec()
 }
 
-fn name(config: &Config, epilogue: &str, dtype: Dtype) -> String {
-    format!("gemm_sm90_{}_{epilogue}_{}", dtype.name(), config.short_name())
+/// The kernel of sm_80, for rows whose length TMA does not like.
+fn older() -> Vec<gemm_sm80::Config> {
+    use gemm_sm80::Config;
+    let config = |warps, warp_tile, stages| Config { warps, warp_tile, stages, ..Config::LARGE };
+    vec![
+        Config::LARGE,
+        Config::SMALL,
+        config([2, 2], [64, 32], 4),
+        config([2, 2], [32, 64], 4),
+        config([2, 2], [64, 32], 3),
+        config([4, 2], [32, 32], 4),
+        config([2, 2], [32, 32], 6),
+    ]
+}
+
+/// A kernel in a configuration.
+#[derive(Clone, Copy)]
+enum Kernel {
+    Sm80(gemm_sm80::Config),
+    Sm90(Config),
+}
+
+impl Kernel {
+    fn shape(self) -> Shape {
+        match self {
+            Kernel::Sm90(config) => {
+                let [rows, columns] = config.tile();
+                Shape {
+                    name: format!("sm90_{}", config.short_name()),
+                    rows,
+                    columns,
+                    split: config.split,
+                    cluster: config.cluster,
+                    swapped: config.swapped,
+                    tma_store: config.tma_store,
+                    ctas_per_sm: config.ctas_per_sm,
+                }
+            }
+            Kernel::Sm80(config) => {
+                let [rows, columns] = config.tile();
+                let [m, n] = config.warps;
+                Shape {
+                    name: format!("sm80_{rows}x{columns}_w{m}x{n}_s{}", config.stages),
+                    rows,
+                    columns,
+                    split: 1,
+                    cluster: false,
+                    swapped: false,
+                    tma_store: false,
+                    ctas_per_sm: 1,
+                }
+            }
+        }
+    }
+}
+
+/// PTX of a kernel with all sizes at run time.
+fn compile(name: &str, kernel: Kernel, fused: bool, dtype: Dtype) -> Result<(String, KernelLaunch), Box<dyn Error>> {
+    let chip = chip::chip("sm_90a").ok_or("no such chip")?;
+    let problem = Problem::linear(dtype, Expr::Dim(0), Expr::Dim(1), Expr::Dim(2));
+    let problem = if fused { problem.with_bias() } else { problem };
+    let context = new_context();
+    let mut module = Module::new(Location::unknown(&context));
+    let code = |b, sum, extras: &[_]| if fused { bias_gelu(b, sum, extras) } else { identity(b, sum, extras) };
+    let launch = match kernel {
+        Kernel::Sm90(config) => gemm_sm90::emit(&context, &module, name, &problem, config, &code)?,
+        Kernel::Sm80(config) => gemm_sm80::emit(&context, &module, name, &problem, config, &code)?,
+    };
+    Ok((codegen::ptx(&context, &mut module, chip)?, launch))
+}
+
+/// PTX of sigmoid(Q K^T + bias) V, sizes B, H, M, N at run time.
+fn compile_b2b(name: &str, depth: i64) -> Result<(String, KernelLaunch), Box<dyn Error>> {
+    use b2b_sm90::Side;
+    let (batch, heads, m, n) = (Expr::Dim(0), Expr::Dim(1), Expr::Dim(2), Expr::Dim(3));
+    let side = |operand, lines: &Expr, line: Expr| {
+        let head = lines.clone() * line.clone();
+        Side { operand, batch: head.clone() * heads.clone(), head, line }
+    };
+    let problem = b2b_sm90::Problem {
+        dtype: Dtype::F16,
+        sides: [(0, &m), (1, &n), (2, &n), (4, &m)].map(|(operand, lines)| side(operand, lines, depth.into())),
+        bias: Some(side(3, &m, n.clone())),
+        batch,
+        heads: heads.clone(),
+        m,
+        n,
+        depth,
+        width: depth,
+        causal: CausalKind::None,
+        dims: ["b", "h", "m", "n"].map(str::to_owned).to_vec(),
+        operands: ["q", "k", "v", "bias", "out"].map(str::to_owned).to_vec(),
+    };
+    let context = new_context();
+    let mut module = Module::new(Location::unknown(&context));
+    let launch = b2b_sm90::emit(&context, &module, name, &problem, &|b, score, bias, _| {
+        let half = b.float(b.context().f32_type(), 0.5);
+        let x = bias.map_or(score, |bias| b.addf(score, bias));
+        b.addf(b.mulf(b.approximate("tanh.approx.f32", b.mulf(x, half)), half), half)
+    })?;
+    Ok((codegen::ptx(&context, &mut module, chip::chip("sm_90a").ok_or("no such chip")?)?, launch))
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -69,42 +182,25 @@ fn main() -> Result<(), Box<dyn Error>> {
     let chip = chip::chip("sm_90a").ok_or("no such chip")?;
     let mut entries = vec![];
     let mut wrong = vec![];
-    let all: Vec<Config> = [candidates(), direct()].concat();
     for (epilogue, dtype) in [("plain", Dtype::F16), ("bias_gelu", Dtype::F16), ("plain", Dtype::Bf16)] {
-        for config in &all {
-            let name = name(config, epilogue, dtype);
-            let fused = epilogue == "bias_gelu";
-            let chosen = match (epilogue, dtype) {
-                ("plain", Dtype::F16) => true,
-                ("bias_gelu", _) => {
-                    config.tma_store && (config.split == 1 && !config.swapped || config.swapped && config.columns == 16)
-                }
-                _ => {
-                    config.split == 1
-                        && !config.swapped
-                        && config.tma_store
-                        && config.columns >= 128
-                        && config.consumers == 2
-                }
-            };
-            if !chosen || !name.contains(&filter) {
+        let chosen = |config: &Config| match (epilogue, dtype) {
+            ("plain", Dtype::F16) => true,
+            ("bias_gelu", _) => config.tma_store && (config.split == 1 && !config.swapped || config.columns == 16),
+            _ => config.split == 1 && !config.swapped && config.columns >= 128 && config.consumers == 2,
+        };
+        let mut kernels: Vec<Kernel> =
+            [candidates(), direct()].concat().into_iter().filter(chosen).map(Kernel::Sm90).collect();
+        if epilogue == "plain" && dtype == Dtype::F16 {
+            kernels.extend(older().into_iter().map(Kernel::Sm80));
+        }
+        for kernel in kernels {
+            let shape = kernel.shape();
+            let name = format!("gemm_{}_{epilogue}_{}", dtype.name(), shape.name);
+            if !name.contains(&filter) {
                 continue;
             }
             let start = Instant::now();
-            let problem = Problem::linear(dtype, Expr::Dim(0), Expr::Dim(1), Expr::Dim(2));
-            let problem = if fused { problem.with_bias() } else { problem };
-            let context = new_context();
-            let mut module = Module::new(Location::unknown(&context));
-            let launch = match gemm_sm90::emit(&context, &module, &name, &problem, *config, &|b, sum, extras| {
-                if fused { bias_gelu(b, sum, extras) } else { identity(b, sum, extras) }
-            }) {
-                Ok(launch) => launch,
-                Err(error) => {
-                    wrong.push(format!("{name}: {error}"));
-                    continue;
-                }
-            };
-            let ptx = codegen::ptx(&context, &mut module, chip)?;
+            let (ptx, launch) = compile(&name, kernel, epilogue == "bias_gelu", dtype)?;
             let assembled = ptxas.assemble(&ptx, chip)?;
             let report = assembled.kernels.into_iter().next().ok_or("ptxas says nothing of the kernel")?;
             let compile_ms = start.elapsed().as_millis();
@@ -114,8 +210,36 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("{name}: {} registers, {compile_ms} ms", report.registers);
             let file = format!("kernels/{name}.cubin");
             fs::write(folder.join(&file), &assembled.cubin)?;
-            entries.push(Entry { file, epilogue, dtype: dtype.name(), config: *config, launch, report, compile_ms });
+            entries.push(Entry { file, epilogue, dtype: dtype.name(), config: shape, launch, report, compile_ms });
         }
+    }
+    for depth in [64, 128] {
+        let name = format!("b2b_sm90_f16_sigmoid_d{depth}");
+        if !name.contains(&filter) {
+            continue;
+        }
+        let start = Instant::now();
+        let (ptx, launch) = compile_b2b(&name, depth)?;
+        let assembled = ptxas.assemble(&ptx, chip)?;
+        let report = assembled.kernels.into_iter().next().ok_or("ptxas says nothing of the kernel")?;
+        if report.spills() || report.serialised() {
+            wrong.push(format!("{name}: {report:?}"));
+        }
+        let file = format!("kernels/{name}.cubin");
+        fs::write(folder.join(&file), &assembled.cubin)?;
+        let config = Shape {
+            name: name.clone(),
+            rows: 128,
+            columns: depth as u32,
+            split: 1,
+            cluster: false,
+            swapped: false,
+            tma_store: true,
+            ctas_per_sm: 1,
+        };
+        let compile_ms = start.elapsed().as_millis();
+        println!("{name}: {} registers, {compile_ms} ms", report.registers);
+        entries.push(Entry { file, epilogue: "b2b_sigmoid", dtype: "f16", config, launch, report, compile_ms });
     }
     fs::write(folder.join("kernels.json"), serde_json::to_string_pretty(&entries)?)?;
     println!("{} kernels in {}, ptxas {}", entries.len(), folder.display(), ptxas.version()?);

@@ -65,7 +65,7 @@ impl Kernel {
 }
 
 /// Random numbers of a linear congruence, multiples of 1/8 in [-1, 1), exact in all types.
-fn random(count: usize, seed: u64) -> Vec<f32> {
+pub fn random(count: usize, seed: u64) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -74,7 +74,7 @@ fn random(count: usize, seed: u64) -> Vec<f32> {
     std::iter::repeat_with(next).take(count).collect()
 }
 
-fn encode(values: &[f32], dtype: Dtype) -> Vec<u8> {
+pub fn encode(values: &[f32], dtype: Dtype) -> Vec<u8> {
     match dtype {
         Dtype::F16 => values.iter().flat_map(|v| half::f16::from_f32(*v).to_le_bytes()).collect(),
         Dtype::Bf16 => values.iter().flat_map(|v| half::bf16::from_f32(*v).to_le_bytes()).collect(),
@@ -85,7 +85,7 @@ fn encode(values: &[f32], dtype: Dtype) -> Vec<u8> {
     }
 }
 
-fn decode(bytes: &[u8], dtype: Dtype) -> Vec<f32> {
+pub fn decode(bytes: &[u8], dtype: Dtype) -> Vec<f32> {
     match dtype {
         Dtype::F16 => bytes.chunks(2).map(|b| half::f16::from_le_bytes([b[0], b[1]]).to_f32()).collect(),
         Dtype::Bf16 => bytes.chunks(2).map(|b| half::bf16::from_le_bytes([b[0], b[1]]).to_f32()).collect(),

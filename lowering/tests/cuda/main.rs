@@ -3,6 +3,7 @@
 // A panic is how a test fails.
 #![allow(clippy::unwrap_used)]
 
+mod b2b_sm90;
 mod case;
 mod codegen;
 mod cute;

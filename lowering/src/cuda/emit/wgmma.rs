@@ -138,6 +138,38 @@ pub fn mma<'c>(
     Sums { value: b.op1("llvm.inline_asm", &operands, sums_type(b, n), &attributes), n }
 }
 
+/// sums += A B with A in registers: four i32 of two 16-bit elements, as the sums of 16 columns have them. As [`mma`] otherwise.
+pub fn mma_from_registers<'c>(
+    b: Builder<'c>,
+    sums: Sums<'c>,
+    a: &[Val<'c>],
+    b_desc: Val<'c>,
+    operand: Operand,
+    transposed: bool,
+) -> Sums<'c> {
+    let count = sums.n as usize / 2;
+    let (ty, n, k) = (operand.text(), sums.n, operand.k());
+    let first = 2 * count;
+    let text = format!(
+        "wgmma.mma_async.sync.aligned.m64n{n}k{k}.f32.{ty}.{ty} {{{}}}, {{{}}}, ${}, 1, 1, 1, {};",
+        places(0, count),
+        places(first, 4),
+        first + 4,
+        u8::from(transposed)
+    );
+    let ties = (0..count).map(|i| i.to_string()).collect::<Vec<_>>().join(",");
+    let constraints = format!("{},{ties},r,r,r,r,l", repeat("=f", count));
+    let mut operands = sums.elements(b);
+    operands.extend(a);
+    operands.push(b_desc);
+    let attributes = [
+        ("asm_string", b.str_attr(&text)),
+        ("constraints", b.str_attr(&constraints)),
+        ("has_side_effects", b.unit_attr()),
+    ];
+    Sums { value: b.op1("llvm.inline_asm", &operands, sums_type(b, n), &attributes), n }
+}
+
 /// A descriptor of a matrix in shared memory at `address` (i32), in the layout of a TMA box with 128-byte swizzle whose rows are
 /// 128 bytes: K contiguous. `leading` and `stride` are in bytes.
 pub fn descriptor<'c>(b: Builder<'c>, address: Val<'c>, leading: i64, stride: i64) -> Val<'c> {

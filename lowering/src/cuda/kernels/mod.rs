@@ -1,5 +1,7 @@
 //! The kernels for NVIDIA GPUs, one file each.
 
+mod b2b_gemm;
+pub mod b2b_sm90;
 mod chunks;
 mod columns;
 mod copy;
@@ -127,6 +129,7 @@ impl Operand<'_> {
 /// Every op that has a kernel, sorted by name.
 pub static KERNELS: &[KernelRow] = &[
     per_thread::row("ait.argreduce"),
+    KernelRow { op: "ait.b2b_gemm", how: How::Whole { supported: b2b_gemm::supported, emit: b2b_gemm::emit } },
     per_thread::row("ait.cast"),
     per_thread::row("ait.col2im"),
     copy::row("ait.concat"),

@@ -1,0 +1,216 @@
+//! The consumers: scores by `wgmma`, the scalar code on them in registers, and the second product from registers.
+
+use super::{Dtype, Frame, TILE, Unit, padded};
+use crate::cuda::emit::{
+    matrix, mbarrier,
+    scalar::ScalarOps,
+    sync, tma,
+    wgmma::{self, Operand, Sums},
+};
+use aitmlir_dialects::{
+    ait::CausalKind,
+    builder::Builder,
+    types::{Types, Val},
+};
+
+/// Named barriers of the warpgroups.
+const GROUP_BARRIER: i64 = 1;
+/// Bytes of 64 lines of 128 bytes.
+const HALF: i64 = 64 * 128;
+
+/// A consumer thread's place.
+#[derive(Clone, Copy)]
+struct Thread<'c> {
+    group: Val<'c>,
+    id: Val<'c>,
+    warp: Val<'c>,
+    lane: Val<'c>,
+}
+
+impl<'a, 'c> Frame<'a, 'c> {
+    fn operand(&self) -> Operand {
+        if self.kernel.problem.dtype == Dtype::Bf16 { Operand::Bf16 } else { Operand::F16 }
+    }
+
+    fn out_columns(&self) -> u32 {
+        padded(self.kernel.problem.width) as u32
+    }
+
+    pub(super) fn consume(&self, b: Builder<'c>, group: Val<'c>) {
+        let id = b.and(b.sreg("tid.x"), b.c32(127));
+        let thread = Thread { group, id, warp: b.shr_c(id, 5), lane: b.and(id, b.c32(31)) };
+        let zero = b.c32(0);
+        let q_stage = b.c32(self.kernel.stages);
+        b.for_(b.sreg("ctaid.x"), self.units, b.sreg("nctaid.x"), &[zero, zero, zero], |b, index, state| {
+            let unit = self.unit(b, index);
+            mbarrier::wait(b, self.full(b, q_stage), state[2]);
+            let (sums, ring) = self.multiply(b, thread, &unit, &state[..2]);
+            self.store(b, thread, &unit, sums);
+            // The result has been read from where Q was.
+            b.when(b.cmpi("eq", thread.id, b.c32(0)), |b| {
+                tma::wait_read(b, 0);
+                mbarrier::arrive(b, self.empty(b, q_stage));
+            });
+            vec![ring[0], ring[1], b.xor(state[2], b.c32(1))]
+        });
+    }
+
+    /// The result's sums of a unit, and the ring after it.
+    fn multiply(
+        &self,
+        b: Builder<'c>,
+        thread: Thread<'c>,
+        unit: &Unit<'c>,
+        ring: &[Val<'c>],
+    ) -> (Sums<'c>, Vec<Val<'c>>) {
+        let n = self.out_columns();
+        let leader = b.cmpi("eq", thread.lane, b.c32(0));
+        let state = [Sums::zero(b, n).value, ring[0], ring[1], ring[0]];
+        let state = b.for_(b.c32(0), self.blocks, b.c32(1), &state, |b, block, state| {
+            let (stage, phase, before) = (state[1], state[2], state[3]);
+            mbarrier::wait(b, self.full(b, stage), phase);
+            let scores = self.scores(b, thread, stage);
+            // The scores are there, and the second product of the block before is done.
+            let done = wgmma::wait_for(b, &[scores, Sums { value: state[0], n }]);
+            b.when(b.binary("arith.andi", leader, b.cmpi("sgt", block, b.c32(0))), |b| {
+                mbarrier::arrive(b, self.empty(b, before));
+            });
+            let weights = self.weights(b, thread, unit, block, stage, done[0]);
+            let sums = self.accumulate(b, stage, &weights, done[1]);
+            let [next, next_phase] = self.next_stage(b, stage, phase);
+            vec![sums.value, next, next_phase, stage]
+        });
+        let sums = wgmma::wait_for(b, &[Sums { value: state[0], n }])[0];
+        b.when(b.binary("arith.andi", leader, b.cmpi("sgt", self.blocks, b.c32(0))), |b| {
+            mbarrier::arrive(b, self.empty(b, state[3]));
+        });
+        (sums, vec![state[1], state[2]])
+    }
+
+    /// Q K^T of this warpgroup's 64 rows and a block's 128 columns, under way.
+    fn scores(&self, b: Builder<'c>, thread: Thread<'c>, stage: Val<'c>) -> Sums<'c> {
+        let q = b.addi(self.shared, b.mul_c(thread.group, HALF));
+        let q = wgmma::descriptor(b, b.uniform(q), 16, 1024);
+        let k = wgmma::descriptor(b, b.uniform(self.stage_at(b, stage)), 16, 1024);
+        let mut sums = Sums::zero(b, TILE as u32);
+        let one = b.c32(1);
+        wgmma::fence(b);
+        for step in 0..padded(self.kernel.problem.depth) / 16 {
+            let offset = step / 4 * TILE * 128 + step % 4 * 32;
+            let (q, k) = (wgmma::advance(b, q, offset), wgmma::advance(b, k, offset));
+            sums = wgmma::mma(b, sums, q, k, one, self.operand(), [false, false]);
+        }
+        wgmma::commit(b);
+        sums
+    }
+
+    /// The scalar code on the scores: words of two 16-bit elements, in the layout of the sums.
+    fn weights(
+        &self,
+        b: Builder<'c>,
+        thread: Thread<'c>,
+        unit: &Unit<'c>,
+        block: Val<'c>,
+        stage: Val<'c>,
+        scores: Sums<'c>,
+    ) -> Vec<Val<'c>> {
+        let problem = self.kernel.problem;
+        let bf16 = problem.dtype == Dtype::Bf16;
+        let scores = scores.elements(b);
+        let row = b.addi(b.addi(unit.row, b.mul_c(thread.group, 64)), b.mul_c(thread.warp, 16));
+        let row = b.addi(row, b.shr_c(thread.lane, 2));
+        let column = b.addi(b.mul_c(block, TILE), b.mul_c(b.and(thread.lane, b.c32(3)), 2));
+        let zero = b.float(b.context().f32_type(), 0.0);
+        let mut words = Vec::new();
+        let mut bias = Vec::new();
+        for group in 0..TILE / 8 {
+            if problem.bias.is_some() && group % 2 == 0 {
+                bias = self.bias(b, thread, stage, group);
+            }
+            for half in 0..2 {
+                let pair = bias.get((2 * (group % 2) + half) as usize).map(|word| b.unpack_halves(*word, bf16));
+                let values = [0, 1].map(|i| {
+                    let score = scores[(4 * group + 2 * half + i) as usize];
+                    let value = (self.code)(b, score, pair.map(|pair| pair[i as usize]), self.n);
+                    let (row, column) = (b.add_c(row, 8 * half), b.add_c(column, 8 * group + i));
+                    // Rows of V past the end are zeros, but what is computed for them need not be finite.
+                    let mut keep = b.cmpi("slt", column, self.n);
+                    let seen = match problem.causal {
+                        CausalKind::None => None,
+                        CausalKind::Lower => Some(b.cmpi("sle", column, row)),
+                        CausalKind::Upper => Some(b.cmpi("sge", column, row)),
+                        CausalKind::LowerRight => Some(b.cmpi("sle", column, b.addi(row, b.subi(self.n, self.m)))),
+                    };
+                    if let Some(seen) = seen {
+                        keep = b.and(keep, seen);
+                    }
+                    b.select(keep, value, zero)
+                });
+                words.push(b.pack_halves(values[0], values[1], bf16));
+            }
+        }
+        words
+    }
+
+    /// The bias of 16 columns, as words in the layout of the sums: rows r and r + 8 of column group `group`, then of the next.
+    fn bias(&self, b: Builder<'c>, thread: Thread<'c>, stage: Val<'c>, group: i64) -> Vec<Val<'c>> {
+        let [k_bytes, v_bytes, _] = self.kernel.stage_parts();
+        let at = b.add_c(self.stage_at(b, stage), k_bytes + v_bytes + group / 8 * HALF);
+        let at = b.addi(at, b.mul_c(thread.group, 2 * HALF));
+        let in_matrix = b.and(thread.lane, b.c32(7));
+        let second_rows = b.and(b.shr_c(thread.lane, 3), b.c32(1));
+        let row = b.addi(b.mul_c(thread.warp, 16), b.addi(in_matrix, b.mul_c(second_rows, 8)));
+        let piece = b.xor(b.add_c(b.shr_c(thread.lane, 4), group % 8), in_matrix);
+        let address = b.addi(at, b.addi(b.mul_c(row, 128), b.mul_c(piece, 16)));
+        matrix::ldmatrix(b, address, 4, false)
+    }
+
+    /// sums += weights V, under way.
+    fn accumulate(&self, b: Builder<'c>, stage: Val<'c>, weights: &[Val<'c>], mut sums: Sums<'c>) -> Sums<'c> {
+        let [k_bytes, ..] = self.kernel.stage_parts();
+        let v = b.uniform(b.add_c(self.stage_at(b, stage), k_bytes));
+        let v = wgmma::descriptor(b, v, TILE * 128, 1024);
+        wgmma::fence(b);
+        for step in 0..TILE / 16 {
+            let a = &weights[(4 * step) as usize..][..4];
+            let v = wgmma::advance(b, v, step * 16 * 128);
+            sums = wgmma::mma_from_registers(b, sums, a, v, self.operand(), true);
+        }
+        wgmma::commit(b);
+        sums
+    }
+
+    /// Stores 64 rows through where this warpgroup's part of Q was.
+    fn store(&self, b: Builder<'c>, thread: Thread<'c>, unit: &Unit<'c>, sums: Sums<'c>) {
+        let bf16 = self.kernel.problem.dtype == Dtype::Bf16;
+        let barrier = b.add_c(thread.group, GROUP_BARRIER);
+        let elements = sums.elements(b);
+        let buffer = b.addi(self.shared, b.mul_c(thread.group, HALF));
+        // All warps have multiplied with Q.
+        sync::named_barrier(b, barrier, 128);
+        let in_matrix = b.and(thread.lane, b.c32(7));
+        let second_rows = b.and(b.shr_c(thread.lane, 3), b.c32(1));
+        let row = b.addi(b.mul_c(thread.warp, 16), b.addi(in_matrix, b.mul_c(second_rows, 8)));
+        for group in (0..i64::from(sums.n) / 8).step_by(2) {
+            let words: Vec<_> = elements[(4 * group) as usize..][..8]
+                .chunks(2)
+                .map(|pair| b.pack_halves(pair[0], pair[1], bf16))
+                .collect();
+            let piece = b.xor(b.add_c(b.shr_c(thread.lane, 4), group % 8), in_matrix);
+            let at = b.add_c(buffer, group / 8 * TILE * 128);
+            let address = b.addi(at, b.addi(b.mul_c(row, 128), b.mul_c(piece, 16)));
+            matrix::stmatrix(b, address, &words, false);
+        }
+        sync::fence_async_shared(b);
+        sync::named_barrier(b, barrier, 128);
+        b.when(b.cmpi("eq", thread.id, b.c32(0)), |b| {
+            let Some(map) = self.kernel.maps[3] else { return };
+            let row = b.addi(unit.row, b.mul_c(thread.group, 64));
+            for chunk in 0..i64::from(sums.n) / 64 {
+                let place = [b.c32(64 * chunk), row, unit.head, unit.batch];
+                tma::store(b, self.args[map], &place, b.add_c(buffer, chunk * TILE * 128));
+            }
+            tma::commit(b);
+        });
+    }
+}
