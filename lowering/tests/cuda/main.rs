@@ -6,6 +6,7 @@
 mod b2b_sm90;
 mod case;
 mod codegen;
+mod configurations;
 mod cute;
 mod gemm_sm80;
 mod gemm_sm90;

@@ -4,7 +4,7 @@ use super::{Barrier, Frame, Schedule, tiles::Unit};
 use crate::cuda::emit::{
     mbarrier,
     scalar::ScalarOps,
-    sync,
+    sync, tma,
     wgmma::{self, Sums},
 };
 use aitmlir_dialects::{builder::Builder, types::Val};
@@ -38,6 +38,10 @@ impl<'a, 'c> Frame<'a, 'c> {
         match self.gemm.config.schedule {
             Schedule::Cooperative => self.cooperate(b, thread),
             Schedule::PingPong => self.alternate(b, thread),
+        }
+        if self.gemm.slots.out_map.is_some() {
+            // Shared memory goes to another CTA when this one ends: the last stores must have read it.
+            b.when(b.cmpi("eq", id, b.c32(0)), |b| tma::wait_read(b, 0));
         }
     }
 
