@@ -93,11 +93,27 @@ fn problem(whole: &Whole<'_, '_>) -> Result<(Problem, Option<Expr>), Unsupported
     let sides = [side(query)?, side(key)?, side(value)?, side(out)?];
     let bias = match extras {
         [] => None,
-        [bias] if bias.sizes.len() == 4 && bias.sizes[2..] == [query.sizes[2].clone(), key.sizes[2].clone()] => {
-            Some(side(bias)?)
-        }
-        _ => return fail("has a bias that broadcasts rows or columns, for which there is no kernel"),
+        [bias] if bias.sizes.len() == 4 => Some((bias, side(bias)?)),
+        _ => return fail("has a bias of another rank, for which there is no kernel"),
     };
+    if let Some((bias, _)) = &bias {
+        let wanted = [&query.sizes[0], &query.sizes[1], &query.sizes[2], &key.sizes[2]];
+        for (d, (size, wanted)) in bias.sizes.iter().zip(wanted).enumerate() {
+            match (known(size), known(wanted)) {
+                (Some(1), _) if d < 2 => {}
+                _ if size == wanted => {}
+                (Some(_), Some(_)) => {
+                    return fail("has a bias that broadcasts rows or columns, for which there is no kernel");
+                }
+                // Sizes that are known at run time only may yet be 1.
+                _ => {
+                    let same = size.clone().equal(wanted.clone());
+                    condition = Some(condition.take().map_or(same.clone(), |c| c * same));
+                }
+            }
+        }
+    }
+    let bias = bias.map(|(_, side)| side);
     let problem = Problem {
         dtype,
         batch: query.sizes[0].clone(),
