@@ -3,17 +3,17 @@
 use aitmlir_dialects::{new_context, pass::run_pass};
 use aitmlir_lowering::cuda::{chip, codegen, to_nvvm::TO_NVVM};
 use half::f16;
-use melior::ir::{Module, OperationRef, operation::OperationLike};
+use melior::ir::{Module, OperationRef};
 use ptx_sim::{Args, GlobalMemory, Launch, Use, compile, run};
 
 /// The PTX of a kernel in the cute dialect.
-fn ptx(text: &str) -> String {
+fn ptx(text: &str, chip: &str) -> String {
     let context = new_context();
     let mut module = Module::parse(&context, text).expect("the example parses");
     // SAFETY: the module outlives the pass.
     let op = unsafe { OperationRef::from_raw(module.as_operation().to_raw()) };
     run_pass(&TO_NVVM, op, &[]).expect("the example lowers");
-    codegen::ptx(&context, &mut module, chip::chip("sm_80").expect("a chip")).expect("LLVM compiles it")
+    codegen::ptx(&context, &mut module, chip::chip(chip).expect("a chip")).expect("LLVM compiles it")
 }
 
 /// An argument of a kernel.
@@ -23,9 +23,9 @@ enum Arg<'a> {
     Int(u32),
 }
 
-/// Runs a kernel; the bytes of the one output. Fails where the simulator finds a race, a bad access or a bank conflict's cause.
+/// Runs a kernel; the bytes of the one output. Fails where the simulator finds a race or a bad access.
 fn simulate(text: &str, kernel: &str, grid: [u32; 3], threads: u32, args: &[Arg<'_>]) -> Vec<u8> {
-    let ptx = ptx(text);
+    let ptx = ptx(text, if text.contains("wgmma") { "sm_90a" } else { "sm_80" });
     assert!(!ptx.contains(".local"), "registers stay registers:\n{ptx}");
     let mut global = GlobalMemory::default();
     let program = compile(&ptx, kernel, &mut global).unwrap_or_else(|error| panic!("{error}\n{ptx}"));
@@ -114,6 +114,17 @@ fn an_mma() {
     for (i, (out, expected)) in out.chunks(4).zip(product(&a, &b, [16, 8, 16])).enumerate() {
         let out = f64::from(f32::from_le_bytes([out[0], out[1], out[2], out[3]]));
         assert!((out - expected).abs() < 1e-5, "element {i}: {out}, not {expected}");
+    }
+}
+
+#[test]
+fn a_product_of_a_warpgroup() {
+    let (a, b) = (random(64 * 64, 7), random(64 * 64, 8));
+    let args = [Arg::In(&bytes(&a)), Arg::In(&bytes(&b)), Arg::Out(4 * 64 * 64)];
+    let out = simulate(example!("wgmma"), "wgmma", [1, 1, 1], 128, &args);
+    for (i, (out, expected)) in out.chunks(4).zip(product(&a, &b, [64, 64, 64])).enumerate() {
+        let out = f64::from(f32::from_le_bytes([out[0], out[1], out[2], out[3]]));
+        assert!((out - expected).abs() < 1e-4, "element {i}: {out}, not {expected}");
     }
 }
 
