@@ -6,9 +6,11 @@
 //! * [`infer`], [`verify`], [`fold`]: what MLIR asks; [`hooks`] is where it asks
 //! * [`access`]: which memory accesses of a width a view allows, and why not
 //! * [`arith`]: integer code for dynamic leaves
+//! * [`build`]: operations from Rust, with inferred results
 
 pub mod access;
 pub mod arith;
+pub mod build;
 pub mod eval;
 pub mod fold;
 pub mod hooks;

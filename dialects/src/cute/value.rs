@@ -18,6 +18,7 @@ pub enum IntsKind {
 
 /// What a type of the dialect says.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::large_enum_variant, reason = "values are few and live shortly; boxes would be in the way of patterns")]
 pub enum Cute {
     /// `!cute.int_tuple` and `!cute.shape`
     Ints(IntsKind, IntTuple),

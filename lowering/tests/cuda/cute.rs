@@ -3,29 +3,50 @@
 use aitmlir_dialects::{new_context, pass::run_pass};
 use aitmlir_lowering::cuda::{chip, codegen, to_nvvm::TO_NVVM};
 use half::f16;
-use melior::ir::{Module, OperationRef};
+use melior::{
+    Context,
+    ir::{Module, OperationRef, operation::OperationLike},
+};
 use ptx_sim::{Args, GlobalMemory, Launch, Use, compile, run};
 
-/// The PTX of a kernel in the cute dialect.
-fn ptx(text: &str, chip: &str) -> String {
-    let context = new_context();
-    let mut module = Module::parse(&context, text).expect("the example parses");
+/// The PTX of a module in the cute dialect.
+fn ptx(context: &Context, mut module: Module<'_>, chip: &str) -> String {
+    assert!(module.as_operation().verify(), "the kernel verifies");
     // SAFETY: the module outlives the pass.
     let op = unsafe { OperationRef::from_raw(module.as_operation().to_raw()) };
     run_pass(&TO_NVVM, op, &[]).expect("the example lowers");
-    codegen::ptx(&context, &mut module, chip::chip(chip).expect("a chip")).expect("LLVM compiles it")
+    codegen::ptx(context, &mut module, chip::chip(chip).expect("a chip")).expect("LLVM compiles it")
 }
 
 /// An argument of a kernel.
-enum Arg<'a> {
+pub enum Arg<'a> {
+    /// A pointer to these bytes.
     In(&'a [u8]),
+    /// A pointer to so many bytes that the kernel writes.
     Out(usize),
+    /// A number.
     Int(u32),
 }
 
-/// Runs a kernel; the bytes of the one output. Fails where the simulator finds a race or a bad access.
+/// Compiles and runs an example.
 fn simulate(text: &str, kernel: &str, grid: [u32; 3], threads: u32, args: &[Arg<'_>]) -> Vec<u8> {
-    let ptx = ptx(text, if text.contains("wgmma") { "sm_90a" } else { "sm_80" });
+    let context = new_context();
+    let module = Module::parse(&context, text).expect("the example parses");
+    let chip = if text.contains("wgmma") { "sm_90a" } else { "sm_80" };
+    simulate_module(&context, module, chip, kernel, grid, threads, args)
+}
+
+/// Runs a kernel; the bytes of the one output. Fails where the simulator finds a race or a bad access.
+pub fn simulate_module(
+    context: &Context,
+    module: Module<'_>,
+    chip: &str,
+    kernel: &str,
+    grid: [u32; 3],
+    threads: u32,
+    args: &[Arg<'_>],
+) -> Vec<u8> {
+    let ptx = ptx(context, module, chip);
     assert!(!ptx.contains(".local"), "registers stay registers:\n{ptx}");
     let mut global = GlobalMemory::default();
     let program = compile(&ptx, kernel, &mut global).unwrap_or_else(|error| panic!("{error}\n{ptx}"));

@@ -8,6 +8,7 @@ mod case;
 mod codegen;
 mod configurations;
 mod cute;
+mod cute_products;
 mod gemm_sm80;
 mod gemm_sm90;
 mod simulate;

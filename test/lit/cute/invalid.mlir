@@ -335,3 +335,23 @@ func.func @descriptor_c2(%m: !mma, %s: !s) {
   %0 = cute.descriptor<"A">(%m, %s) : (!mma, !s) -> i64
   return
 }
+// -----
+!mma = !cute.mma_atom<"wgmma.m64n8k16.f32.f16.f16.ss.k.k">
+!a = !cute.view<f16, smem, align<128>, "S<3,3,3> o 0 o ((64,16),1):((64,1),0)">
+!b = !cute.view<f16, smem, align<1024>, "S<3,3,3> o 0 o ((8,16),1):((64,1),0)">
+!c = !cute.view<f32, rmem, align<16>, "(4,1,1):(1,4,4)">
+func.func @gemm_c2_alignment(%m: !mma, %a: !a, %b: !b, %c: !c) {
+  // expected-error@+1 {{'cute.gemm' op C2: A is swizzled in patterns of 1024 bytes, and its pointer is only known to be aligned to 128: state align<1024>}}
+  cute.gemm(%m, %c, %a, %b, %c) : (!mma, !c, !a, !b, !c) -> ()
+  return
+}
+// -----
+!mma = !cute.mma_atom<"wgmma.m64n8k16.f32.f16.f16.ss.k.k">
+!a = !cute.view<f16, rmem, align<16>, "((64,16),1):((64,1),0)">
+!b = !cute.view<f16, smem, align<1024>, "S<3,3,3> o 0 o ((8,16),1):((64,1),0)">
+!c = !cute.view<f32, rmem, align<16>, "(4,1,1):(1,4,4)">
+func.func @gemm_c2_space(%m: !mma, %a: !a, %b: !b, %c: !c) {
+  // expected-error@+1 {{'cute.gemm' op C2: wgmma.m64n8k16.f32.f16.f16.ss.k.k takes A from smem, got rmem}}
+  cute.gemm(%m, %c, %a, %b, %c) : (!mma, !c, !a, !b, !c) -> ()
+  return
+}

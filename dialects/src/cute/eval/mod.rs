@@ -15,6 +15,7 @@ use melior::ir::{Attribute, AttributeLike};
 
 /// What an operation gives.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "an outcome is looked at once and gone")]
 pub enum Outcome {
     /// A value of one of the dialect's types.
     Value(Cute),
