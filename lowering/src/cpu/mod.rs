@@ -11,7 +11,7 @@ pub(crate) mod broadcast;
 mod broadcast_bias;
 mod cast;
 mod col2im;
-mod conv;
+pub(crate) mod conv;
 pub(crate) mod copy;
 mod deform_conv;
 mod dft;

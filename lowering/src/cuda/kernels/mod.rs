@@ -4,6 +4,7 @@ mod b2b_gemm;
 pub mod b2b_sm90;
 mod chunks;
 mod columns;
+mod conv;
 mod copy;
 pub mod elements;
 mod gemm;
@@ -133,6 +134,7 @@ pub static KERNELS: &[KernelRow] = &[
     per_thread::row("ait.cast"),
     per_thread::row("ait.col2im"),
     copy::row("ait.concat"),
+    conv::ROW,
     per_thread::row("ait.expand"),
     per_thread::row("ait.gather"),
     KernelRow { op: "ait.gemm", how: How::Whole { supported: gemm::supported, emit: gemm::emit } },
