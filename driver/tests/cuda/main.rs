@@ -32,7 +32,9 @@ fn main() -> ExitCode {
     files.sort();
     let trials =
         files.iter().flat_map(|file| cases(file)).map(|case| Trial::test(case.name.clone(), move || run(&case)));
-    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+    let mut trials: Vec<Trial> = trials.collect();
+    trials.push(Trial::test("without_a_gpu", without_a_gpu));
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
 fn cases(file: &Path) -> Vec<Case> {
@@ -87,6 +89,25 @@ fn library(case: &Case, target: &str, folder: &Path) -> Result<Library, Failed> 
     };
     compile::compile(&options).map_err(|error| format!("{target}: {error:#}"))?;
     Ok(Library::open(&output)?)
+}
+
+/// A library for CUDA opens and describes itself on any machine; where there is no driver, creating the model says so.
+fn without_a_gpu() -> Result<(), Failed> {
+    let text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = ait.map ins(%x : tensor<4xf32>) -> tensor<4xf32> {\n  \
+        ^bb0(%e: f32):\n    %s = arith.negf %e : f32\n    ait.yield %s : f32\n  }\n  return %0 : tensor<4xf32>\n}\n";
+    let (name, target, runs) = (String::new(), "cuda:sm_80".to_owned(), Vec::new());
+    let case = Case { name, text: text.to_owned(), target, tolerance: 0.0, runs };
+    let folder = tempfile::tempdir()?;
+    let library = library(&case, &case.target, folder.path())?;
+    assert_eq!(library.info().target, "cuda:sm_80");
+    let device = library.info().device.as_ref().ok_or("a description of the device's part")?;
+    assert_eq!((device.architecture.as_str(), device.kernels.len()), ("sm_80", 1));
+    if Path::new("/dev/nvidiactl").exists() {
+        return Ok(());
+    }
+    let error = library.create(None, 1, Device::Cuda(0)).map(|_| ()).expect_err("no GPU").to_string();
+    assert!(error.starts_with("cannot run on CUDA device 0: "), "{error}");
+    Ok(())
 }
 
 fn run(case: &Case) -> Result<(), Failed> {
