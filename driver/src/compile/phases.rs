@@ -6,7 +6,7 @@ use aitmlir_dialects::{
     pass::{PassDecl, run_pass},
     types::Op,
 };
-use aitmlir_lowering::{cpu, host, target::Target};
+use aitmlir_lowering::{cpu, cuda, host, target::Target};
 use aitmlir_passes::{
     canonicalize::CANONICALIZE,
     fuse::FUSE,
@@ -152,7 +152,11 @@ impl<'c> Compilation<'c> {
         self.simplify()?;
         self.ours(&[&CANONICALIZE])?;
         self.simplify()?;
-        self.ours(&[&RECOGNIZE_NORMS, &RECOGNIZE_ATTENTION])?;
+        self.ours(&[&RECOGNIZE_NORMS])?;
+        // Where the target has no kernel for it, attention stays products and a softmax.
+        if self.target.chip().is_none() || cuda::kernels::row("ait.attention").is_some() {
+            self.ours(&[&RECOGNIZE_ATTENTION])?;
+        }
         self.simplify()?;
         self.ours(&[&FUSE])?;
         self.simplify()
