@@ -152,11 +152,14 @@ impl Model<'_> {
     }
 
     /// Runs the model on a stream of its device.
-    pub fn run_on(&self, inputs: &mut Tensors, outputs: &mut Tensors, stream: *mut c_void) -> Result<()> {
+    ///
+    /// # Safety
+    /// `stream` is null or a live stream of the model's device.
+    pub unsafe fn run_on(&self, inputs: &mut Tensors, outputs: &mut Tensors, stream: *mut c_void) -> Result<()> {
         let api = &self.library.api;
         let (input_data, output_data) = (inputs.data(), outputs.data());
         let (input_count, output_count) = (inputs.count(), outputs.count());
-        // SAFETY: the tensors live during the call, those in device memory until the stream is synchronised.
+        // SAFETY: the tensors live during the call, those in device memory until the stream is synchronised; the stream is the caller's promise.
         let status = unsafe { (api.run_on)(self.handle, input_data, input_count, output_data, output_count, stream) };
         self.library.check(status)
     }

@@ -242,7 +242,7 @@ impl<'c> F<'c> {
     fn bits(self, x: Val<'c>) -> Val<'c> {
         self.0.op1("arith.bitcast", &[x], self.0.context().int_type(64), &[])
     }
-    fn from_bits(self, x: Val<'c>) -> Val<'c> {
+    fn bits_to_float(self, x: Val<'c>) -> Val<'c> {
         self.0.op1("arith.bitcast", &[x], self.0.context().f64_type(), &[])
     }
     /// c[0] + x * (c[1] + x * (...))
@@ -259,7 +259,7 @@ impl<'c> F<'c> {
     /// 2^k for an integer k in -1022..=1023.
     fn power_of_two(self, k: Val<'c>) -> Val<'c> {
         let biased = self.0.addi(k, self.int(1023));
-        self.from_bits(self.0.binary("arith.shli", biased, self.int(52)))
+        self.bits_to_float(self.0.binary("arith.shli", biased, self.int(52)))
     }
 
     /// The multiple k of ln 2 next to x, as an integer, and x - k ln 2.
@@ -295,7 +295,7 @@ impl<'c> F<'c> {
         let bits = self.bits(scaled);
         let exponent = self.0.subi(self.0.binary("arith.shrui", bits, self.int(52)), self.int(1023));
         let fraction = self.0.binary("arith.andi", bits, self.int((1 << 52) - 1));
-        let m = self.from_bits(self.0.binary("arith.ori", fraction, self.int(1023 << 52)));
+        let m = self.bits_to_float(self.0.binary("arith.ori", fraction, self.int(1023 << 52)));
         let high = self.is("ogt", m, std::f64::consts::SQRT_2);
         let m = self.select(high, self.scaled(m, 0.5), m);
         let extra = self.0.op1("arith.extui", &[high], self.0.context().int_type(64), &[]);

@@ -164,7 +164,7 @@ pub(crate) struct DeviceRun<'a> {
     checks: bool,
 }
 
-fn room<'b>(device: Device, buffers: &'b mut Vec<DeviceBuffer>, i: usize, bytes: usize) -> Result<&'b DeviceBuffer> {
+fn room(device: Device, buffers: &mut Vec<DeviceBuffer>, i: usize, bytes: usize) -> Result<&DeviceBuffer> {
     while buffers.len() <= i {
         buffers.push(device.alloc(0, "")?);
     }
