@@ -468,6 +468,18 @@ pub fn block_of<'c>(op: Op<'c>, i: usize) -> Option<Blk<'c>> {
     blocks_of(op, i).first().copied()
 }
 
+/// Sets an attribute, inherent or discardable; one of that name is replaced.
+pub fn set_attribute<'c>(op: Op<'c>, name: &str, value: Attribute<'c>) {
+    // SAFETY: a live op and an attribute of one context, as their lifetimes say; the name is copied.
+    unsafe {
+        mlir_sys::mlirOperationSetAttributeByName(
+            op.to_raw(),
+            melior::StringRef::new(name).to_raw(),
+            melior::ir::AttributeLike::to_raw(&value),
+        );
+    }
+}
+
 /// Erases an op that has no uses left.
 pub fn erase(op: Op<'_>) {
     // SAFETY: callers drop every other handle to the op.

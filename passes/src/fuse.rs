@@ -16,7 +16,7 @@ use aitmlir_dialects::{
     },
     builder::{
         Builder, block_of, blocks_of, defining_op, erase, inline_block, operations_of, replace_uses, results_of,
-        users_of,
+        set_attribute, users_of,
     },
     pass::{Failed, PassContext, PassDecl},
     types::{Blk, Op, TypeExt, Val},
@@ -246,16 +246,11 @@ impl<'c> Fuser<'c> {
                 _ => MatrixLayout::Col,
             };
             let b = Builder::before(self.context, gemm);
-            // SAFETY: operand `i` exists; the attribute is of the op's context.
+            // SAFETY: operand `i` exists.
             unsafe {
                 mlir_sys::mlirOperationSetOperand(gemm.to_raw(), i as isize, transpose.operands()[0].to_raw());
-                let value = b.i32_attr(flipped as i32);
-                mlir_sys::mlirOperationSetAttributeByName(
-                    gemm.to_raw(),
-                    melior::StringRef::new(layout).to_raw(),
-                    melior::ir::AttributeLike::to_raw(&value),
-                );
             }
+            set_attribute(gemm, layout, b.i32_attr(flipped as i32));
             if users_of(operand).is_empty() {
                 self.erase(transpose.0);
             }

@@ -7,7 +7,7 @@ use aitmlir_dialects::{
     ait::{OpView, dims::result_dim, schema},
     builder::{
         Builder, block_of, blocks_of, defining_op, erase, operations_of, remap_operands, replace_uses, results_of,
-        users_of,
+        set_attribute, users_of,
     },
     capture::{captured, sink_constants},
     diagnostics::emit_op_error,
@@ -15,7 +15,7 @@ use aitmlir_dialects::{
     types::{Blk, Op, TypeExt, Val},
 };
 use melior::ir::{
-    AttributeLike, Operation, Type, ValueLike,
+    Operation, Type, ValueLike,
     attribute::{FlatSymbolRefAttribute, StringAttribute, TypeAttribute},
     operation::OperationLike,
     r#type::FunctionType,
@@ -200,14 +200,7 @@ impl<'c> Outliner<'_, 'c> {
             erase(function);
             return existing.clone();
         }
-        // SAFETY: a live op; the attribute is of its context.
-        unsafe {
-            mlir_sys::mlirOperationSetAttributeByName(
-                function.to_raw(),
-                melior::StringRef::new("sym_name").to_raw(),
-                b.str_attr(&name).to_raw(),
-            );
-        }
+        set_attribute(function, "sym_name", b.str_attr(&name));
         self.count += 1;
         self.kernels.insert(text, name.clone());
         name

@@ -2,7 +2,7 @@
 
 use aitmlir_dialects::{
     ait::OpView,
-    builder::{Builder, block_of, defining_op, erase, operations_of, replace_uses, users_of},
+    builder::{Builder, block_of, defining_op, erase, operations_of, replace_uses, set_attribute, users_of},
     diagnostics::location_of,
     pass::{Failed, PassContext, PassDecl},
     types::{Op, TypeExt, Val},
@@ -10,7 +10,7 @@ use aitmlir_dialects::{
 use melior::{
     StringRef,
     ir::{
-        Attribute, AttributeLike, Operation, ValueLike,
+        Attribute, Operation, ValueLike,
         attribute::{ArrayAttribute, StringAttribute, TypeAttribute},
         r#type::FunctionType,
     },
@@ -58,11 +58,7 @@ fn run<'c>(pass: &PassContext<'c>) -> Result<(), Failed> {
     let attributes =
         [("sym_name", b.str_attr("fold")), ("function_type", b.type_attr(r#type.into())), ("ait.fold", array(&texts))];
     b.op("func.func", &[], &[], &attributes, vec![region]);
-    // SAFETY: a live op; the attribute is of its context.
-    unsafe {
-        let value = array(&derived).to_raw();
-        mlir_sys::mlirOperationSetAttributeByName(pass.op.to_raw(), StringRef::new("ait.derived").to_raw(), value);
-    }
+    set_attribute(pass.op, "ait.derived", array(&derived));
     for (value, name) in stored.iter().zip(&names) {
         let Some(op) = defining_op(*value) else { continue };
         let b = Builder::before(pass.context, op);

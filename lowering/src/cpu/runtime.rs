@@ -1,16 +1,12 @@
 //! What kernels ask of the runtime: scratch memory, and to stop the run.
 
 use super::{Kernel, scratch::from_pointer};
+use crate::host::memory::{declare, pointer_type};
 use aitmlir_dialects::{
-    ait::OpView,
-    builder::{Builder, block_of, operations_of},
+    builder::Builder,
     types::{TypeExt, Types, Val, memref_type},
 };
-use melior::ir::{
-    Attribute, Region, Type,
-    attribute::{StringAttribute, TypeAttribute},
-    r#type::FunctionType,
-};
+use melior::ir::Type;
 
 /// The codes of `aitmlir_rt_fail` that kernels use.
 #[derive(Clone, Copy)]
@@ -22,7 +18,7 @@ pub enum FailCode {
 /// Stops the run: a check failed.
 pub fn fail<'c>(k: &Kernel<'c>, b: Builder<'c>, code: FailCode, a: Val<'c>, limit: Val<'c>) {
     let i64 = b.context().int_type(64);
-    declare(k, "aitmlir_rt_fail", &[i64; 4], &[]);
+    declare(k.b, k.module, "aitmlir_rt_fail", &[i64; 4], &[]);
     let site = k.op.i64("ait.site").unwrap_or(-1);
     let arguments = [b.int(i64, code as i64), b.int(i64, site), b.index_cast(a, i64), b.index_cast(limit, i64)];
     k.at(b).call("aitmlir_rt_fail", &arguments, &[]);
@@ -51,7 +47,7 @@ pub fn scratch<'c>(k: &Kernel<'c>, arrays: &[(Type<'c>, Val<'c>)]) -> Vec<Val<'c
     }
     let i64 = b.context().int_type(64);
     let pointer = pointer_type(b);
-    declare(k, "aitmlir_rt_scratch", &[i64], &[pointer]);
+    declare(k.b, k.module, "aitmlir_rt_scratch", &[i64], &[pointer]);
     let base = k.call("aitmlir_rt_scratch", &[b.index_cast(end, i64)], &[pointer])[0];
     let i8 = b.context().int_type(8);
     starts
@@ -69,28 +65,4 @@ pub fn scratch<'c>(k: &Kernel<'c>, arrays: &[(Type<'c>, Val<'c>)]) -> Vec<Val<'c
 pub fn local<'c>(k: &Kernel<'c>, element: Type<'c>, length: i64) -> Val<'c> {
     let attributes = [("operandSegmentSizes", k.b.i32s_attr(&[0, 0])), ("alignment", k.b.i64_attr(64))];
     k.b.op1("memref.alloca", &[], memref_type(&[length], element), &attributes)
-}
-
-fn pointer_type<'c>(b: Builder<'c>) -> Type<'c> {
-    match Type::parse(b.context(), "!llvm.ptr") {
-        Some(r#type) => r#type,
-        None => panic!("the context lacks the llvm dialect"),
-    }
-}
-
-/// Declares a function of the runtime in the module, once.
-fn declare<'c>(k: &Kernel<'c>, name: &str, arguments: &[Type<'c>], results: &[Type<'c>]) {
-    let Some(body) = block_of(k.module, 0) else { return };
-    let operations = operations_of(body);
-    if operations.iter().any(|op| OpView(*op).string("sym_name").as_deref() == Some(name)) {
-        return;
-    }
-    let context = k.b.context();
-    let b = Builder::at_start(context, body, k.b.location());
-    let attributes: [(&str, Attribute<'_>); 3] = [
-        ("sym_name", StringAttribute::new(context, name).into()),
-        ("sym_visibility", StringAttribute::new(context, "private").into()),
-        ("function_type", TypeAttribute::new(FunctionType::new(context, arguments, results).into()).into()),
-    ];
-    b.op("func.func", &[], &[], &attributes, vec![Region::new()]);
 }

@@ -1,16 +1,12 @@
 //! Scratch memory of a kernel: one request to the runtime, carved into arrays.
 
 use super::{Kernel, vector::VectorOps};
+use crate::host::memory::{declare, pointer_type};
 use aitmlir_dialects::{
-    ait::OpView,
-    builder::{Builder, block_of, operations_of},
+    builder::Builder,
     types::{DYNAMIC, TypeExt, Types, Val, memref_type},
 };
-use melior::ir::{
-    Attribute, Region, Type,
-    attribute::{StringAttribute, TypeAttribute},
-    r#type::FunctionType,
-};
+use melior::ir::{Type, ValueLike};
 
 const RUNTIME: &str = "aitmlir_rt_scratch";
 
@@ -26,13 +22,10 @@ pub fn scratch<'c>(k: &Kernel<'c>, element: Type<'c>, lengths: &[Val<'c>]) -> (V
         end = b.addi(end, padded);
     }
     let bytes = b.index_cast(b.times(end, element.bytes()), b.context().int_type(64));
-    declare(k);
-    let pointer = k.call(RUNTIME, &[bytes], &[pointer_type(b)])[0];
+    let pointer = pointer_type(b);
+    declare(b, k.module, RUNTIME, &[bytes.r#type()], &[pointer]);
+    let pointer = k.call(RUNTIME, &[bytes], &[pointer])[0];
     (from_pointer(b, pointer, element), starts)
-}
-
-fn pointer_type<'c>(b: Builder<'c>) -> Type<'c> {
-    parse_type(b, "!llvm.ptr")
 }
 
 fn parse_type<'c>(b: Builder<'c>, text: &str) -> Type<'c> {
@@ -54,22 +47,4 @@ pub fn from_pointer<'c>(b: Builder<'c>, pointer: Val<'c>, element: Type<'c>) -> 
         value = b.op1("llvm.insertvalue", &[value, field], descriptor, &[("position", b.i64s_attr(position))]);
     }
     b.op1("builtin.unrealized_conversion_cast", &[value], memref_type(&[DYNAMIC], element), &[])
-}
-
-/// Declares the runtime's function in the module, once.
-fn declare(k: &Kernel<'_>) {
-    let Some(body) = block_of(k.module, 0) else { return };
-    let operations = operations_of(body);
-    if operations.iter().any(|op| OpView(*op).string("sym_name").as_deref() == Some(RUNTIME)) {
-        return;
-    }
-    let context = k.b.context();
-    let b = Builder::before(context, operations[0]).with_location(k.b.location());
-    let r#type = FunctionType::new(context, &[context.int_type(64)], &[pointer_type(b)]);
-    let attributes: [(&str, Attribute<'_>); 3] = [
-        ("sym_name", StringAttribute::new(context, RUNTIME).into()),
-        ("sym_visibility", StringAttribute::new(context, "private").into()),
-        ("function_type", TypeAttribute::new(r#type.into()).into()),
-    ];
-    b.op("func.func", &[], &[], &attributes, vec![Region::new()]);
 }

@@ -15,13 +15,13 @@ use crate::{
 };
 use aitmlir_dialects::{
     ait::{MatrixLayout, OpView},
-    builder::{Builder, block_of, erase, operations_of},
+    builder::{Builder, block_of, erase, operations_of, set_attribute},
     diagnostics::emit_op_error,
     pass::{Failed, PassContext},
     types::{Op, TypeExt, Types, Val},
 };
 use kernel_launch::KernelLaunch;
-use melior::ir::{Attribute, AttributeLike, ValueLike, attribute::ArrayAttribute};
+use melior::ir::{Attribute, ValueLike, attribute::ArrayAttribute};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -97,11 +97,11 @@ impl<'c> CudaLaunches<'c> {
             texts.push(b.str_attr(&text));
         }
         if let Some(flops) = self.flops.filter(|n| *n > 0) {
-            set_attr(self.device, FLOPS, b.i64_attr(flops));
+            set_attribute(self.device, FLOPS, b.i64_attr(flops));
         }
-        set_attr(self.device, KERNELS, ArrayAttribute::new(pass.context, &texts).into());
+        set_attribute(self.device, KERNELS, ArrayAttribute::new(pass.context, &texts).into());
         if self.kernels.iter().any(|(_, launch)| launch.operands.iter().any(|o| o == entry::FAILURE)) {
-            set_attr(self.device, CHECKS, b.unit_attr());
+            set_attribute(self.device, CHECKS, b.unit_attr());
         }
         Ok(())
     }
@@ -188,13 +188,6 @@ fn described<'c>(b: Builder<'c>, buffer: Val<'c>) -> (Val<'c>, Vec<Val<'c>>) {
     let sizes = interface.open_sizes.iter().map(|d| view.axes[*d].size);
     let strides = interface.open_strides.iter().map(|d| view.axes[*d].stride);
     (address, sizes.chain(strides).collect())
-}
-
-fn set_attr<'c>(op: Op<'c>, name: &str, value: Attribute<'c>) {
-    // SAFETY: a live op; the attribute is of its context.
-    unsafe {
-        mlir_sys::mlirOperationSetAttributeByName(op.to_raw(), melior::StringRef::new(name).to_raw(), value.to_raw());
-    }
 }
 
 /// The descriptions of a device module's kernels, as JSON.

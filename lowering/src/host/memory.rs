@@ -115,7 +115,8 @@ pub fn call_runtime<'c>(
     result.map(|_| result_of(call, 0))
 }
 
-fn declare<'c>(b: Builder<'c>, module: Op<'c>, name: &str, arguments: &[Type<'c>], results: &[Type<'c>]) {
+/// Declares a C function of the runtime in the module, once.
+pub fn declare<'c>(b: Builder<'c>, module: Op<'c>, name: &str, arguments: &[Type<'c>], results: &[Type<'c>]) {
     let Some(body) = block_of(module, 0) else { return };
     let ops = operations_of(body);
     if ops.iter().any(|op| OpView(*op).string("sym_name").as_deref() == Some(name)) {
@@ -129,5 +130,6 @@ fn declare<'c>(b: Builder<'c>, module: Op<'c>, name: &str, arguments: &[Type<'c>
         ("sym_visibility", StringAttribute::new(context, "private").into()),
         ("function_type", TypeAttribute::new(r#type.into()).into()),
     ];
-    Builder::before(context, *first).op("func.func", &[], &[], &attributes, vec![Region::new()]);
+    let b = Builder::before(context, *first).with_location(b.location());
+    b.op("func.func", &[], &[], &attributes, vec![Region::new()]);
 }

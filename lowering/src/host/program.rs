@@ -10,13 +10,15 @@ use crate::{
 };
 use aitmlir_dialects::{
     ait::OpView,
-    builder::{Builder, block_arguments, block_of, blocks_of, erase, operations_of, replace_uses, result_of},
+    builder::{
+        Builder, block_arguments, block_of, blocks_of, erase, operations_of, replace_uses, result_of, set_attribute,
+    },
     diagnostics::emit_op_error,
     pass::{Failed, PassContext, PassDecl, PassOption},
     types::{Blk, Op, TypeExt, Types, Val},
 };
 use melior::ir::{
-    Attribute, AttributeLike, Location, Operation, Type, ValueLike,
+    Attribute, Location, Operation, Type, ValueLike,
     attribute::{ArrayAttribute, StringAttribute, TypeAttribute},
     operation::OperationLike,
     r#type::FunctionType,
@@ -74,14 +76,7 @@ fn run<'c>(pass: &PassContext<'c>) -> Result<(), Failed> {
     let names: Vec<Attribute<'c>> =
         lowering.constants.iter().map(|name| StringAttribute::new(context, name).into()).collect();
     let names: Attribute<'c> = ArrayAttribute::new(context, &names).into();
-    // SAFETY: a live op; the attribute is of its context.
-    unsafe {
-        mlir_sys::mlirOperationSetAttributeByName(
-            pass.op.to_raw(),
-            melior::StringRef::new("ait.constants").to_raw(),
-            names.to_raw(),
-        );
-    }
+    set_attribute(pass.op, "ait.constants", names);
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use aitmlir_dialects::{
     ait::OpView,
     builder::{
         Builder, block_arguments, block_of, blocks_of, defining_op, erase, operands_of, operations_of, replace_uses,
-        result_of,
+        result_of, set_attribute,
     },
     diagnostics::emit_op_error,
     pass::{Failed, PassContext},
@@ -52,10 +52,10 @@ pub fn rewrite<'c>(pass: &PassContext<'c>, function: Op<'c>, lifetimes: Lifetime
     }
     let types: Vec<_> = block_arguments(entry).iter().map(|a| a.r#type()).collect();
     let r#type = FunctionType::new(pass.context, &types, &[]);
-    set_attr(function, "function_type", TypeAttribute::new(r#type.into()).into());
+    set_attribute(function, "function_type", TypeAttribute::new(r#type.into()).into());
     // The function has no results left that attributes could describe.
     if let Some(results) = OpView(function).attr("res_attrs") {
-        set_attr(function, "ait.results", results);
+        set_attribute(function, "ait.results", results);
         // SAFETY: a live op.
         unsafe {
             mlir_sys::mlirOperationRemoveAttributeByName(
@@ -87,13 +87,6 @@ struct Rewriter<'c> {
     globals: usize,
     /// The names of the derived constants that the results are, in a fold program.
     fold: Vec<String>,
-}
-
-fn set_attr<'c>(op: Op<'c>, name: &str, value: Attribute<'c>) {
-    // SAFETY: a live op; the attribute is of its context.
-    unsafe {
-        mlir_sys::mlirOperationSetAttributeByName(op.to_raw(), melior::StringRef::new(name).to_raw(), value.to_raw());
-    }
 }
 
 /// The row-major buffer type of a tensor type.
@@ -133,7 +126,7 @@ impl<'c> Rewriter<'c> {
         }
         let blocks: Vec<_> = fixed.iter().map(|(_, block)| *block).collect();
         let plan = layout::place(&blocks);
-        set_attr(function, "ait.memory", self.entry.i64s_attr(&[plan.bytes, plan.lower_bound, plan.naive]));
+        set_attribute(function, "ait.memory", self.entry.i64s_attr(&[plan.bytes, plan.lower_bound, plan.naive]));
         if fixed.is_empty() && dynamic.is_empty() {
             return;
         }
