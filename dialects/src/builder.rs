@@ -128,6 +128,20 @@ impl<'c> Builder<'c> {
 
     // ---- attributes
 
+    /// The type of that text, for what the C API cannot build. The text is one of ours, and its dialect is loaded: another one is a bug, and a panic.
+    pub fn parse_type(self, text: &str) -> Type<'c> {
+        match Type::parse(self.context, text) {
+            Some(r#type) => r#type,
+            None => panic!("not a type: {text}"),
+        }
+    }
+    /// The attribute of that text; as [`Builder::parse_type`].
+    pub fn parse_attr(self, text: &str) -> Attribute<'c> {
+        match Attribute::parse(self.context, text) {
+            Some(attribute) => attribute,
+            None => panic!("not an attribute: {text}"),
+        }
+    }
     /// An `i64` attribute.
     pub fn i64_attr(self, value: i64) -> Attribute<'c> {
         IntegerAttribute::new(self.context.int_type(64), value).into()

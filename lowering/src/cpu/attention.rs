@@ -6,7 +6,6 @@
 use super::{
     Kernel, KernelRow, Unsupported,
     broadcast_bias::Bias,
-    dot::Rows,
     flat::Flat,
     gemm::unflatten,
     product::{
@@ -186,8 +185,8 @@ impl<'c> Heads<'c> {
 
     fn pack_head(&self, k: &Kernel<'c>, b: Builder<'c>, head: [Val<'c>; 2], panels: &Panels<'c>) {
         let (target, columns) = (Tiling::host(), Tiling::host().tile_columns(self.acc));
-        matrix(b, &self.key, &head, [2, 3], self.keys).pack(k, b, target, columns, panels.keys);
-        matrix(b, &self.value, &head, [3, 2], self.value.dims[3]).pack(k, b, target, columns, panels.values);
+        Matrix::of(b, &self.key, &head, [2, 3], self.keys).pack(k, b, target, columns, panels.keys);
+        Matrix::of(b, &self.value, &head, [3, 2], self.value.dims[3]).pack(k, b, target, columns, panels.values);
     }
 
     /// Rows `at[2]..at[2] + count`, at most a register tile's.
@@ -201,7 +200,7 @@ impl<'c> Heads<'c> {
         score: Score<'_, 'c>,
     ) {
         let target = Tiling::host();
-        matrix(b, &self.query, &at, [2, 3], count).pack(k, b, target, target.tile_rows, panels.query);
+        Matrix::of(b, &self.query, &at, [2, 3], count).pack(k, b, target, target.tile_rows, panels.query);
         let products = Strip {
             depth: self.query.dims[3],
             left: panels.query,
@@ -273,16 +272,7 @@ impl<'c> Heads<'c> {
                 let value = self.query.read(b, b.addi(from, b.muli(i, self.query.strides[3])), self.acc);
                 b.store(value, query.data, &[b.addi(query.at, i)]);
             });
-            let rows = Rows {
-                at: self.key.at(b, &head),
-                row_stride: self.key.strides[2],
-                step_stride: self.key.strides[3],
-                unit: self.key.is_unit(3),
-                matrix: self.key.clone(),
-                rows: self.keys,
-                steps: width,
-            };
-            rows.multiply(k, b, query, scores);
+            Matrix::of(b, &self.key, &head, [2, 3], self.keys).multiply(k, b, query, scores);
             let scale = self.weights(b, [at[0], at[1], at[2]], scores, score);
             self.weigh(b, head, scores, sums);
             self.finish(b, [at[0], at[1], at[2]], sums, scale);
@@ -374,18 +364,5 @@ impl<'c> Heads<'c> {
             let step = stride.map_or(i, |stride| b.muli(i, stride));
             b.store(value, self.out.data, &[b.addi(to, step)]);
         });
-    }
-}
-
-/// `lines` lines of a matrix from `at` on; the two dimensions are those of lines and of steps.
-fn matrix<'c>(b: Builder<'c>, flat: &Flat<'c>, at: &[Val<'c>], [line, step]: [usize; 2], lines: Val<'c>) -> Matrix<'c> {
-    Matrix {
-        at: flat.at(b, at),
-        unit: Unit::of(flat, line, step),
-        source: flat.clone(),
-        line_stride: flat.strides[line],
-        step_stride: flat.strides[step],
-        lines,
-        steps: flat.dims[step],
     }
 }

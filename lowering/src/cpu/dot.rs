@@ -2,8 +2,10 @@
 
 use super::{
     Kernel,
-    flat::Flat,
-    product::strip::Place,
+    product::{
+        pack::{Matrix, Unit},
+        strip::Place,
+    },
     tiling::{Tiling, type_name},
     vector::VectorOps,
 };
@@ -13,46 +15,28 @@ use aitmlir_dialects::{
 };
 use melior::ir::{Type, ValueLike};
 
-/// Rows of one matrix.
-pub struct Rows<'c> {
-    /// Its elements.
-    pub matrix: Flat<'c>,
-    /// The place of row 0, step 0.
-    pub at: Val<'c>,
-    /// From a row to the next.
-    pub row_stride: Val<'c>,
-    /// From a step to the next.
-    pub step_stride: Val<'c>,
-    /// Is the latter known to be 1?
-    pub unit: bool,
-    /// How many rows.
-    pub rows: Val<'c>,
-    /// How many steps.
-    pub steps: Val<'c>,
-}
-
-impl<'c> Rows<'c> {
-    /// Emits a call that writes the products with the vector at `x` to `to`, both of the accumulator type.
+impl<'c> Matrix<'c> {
+    /// Emits a call that writes the dot products of the lines with the vector at `x` to `to`, both of the accumulator type.
     pub fn multiply(&self, k: &Kernel<'c>, b: Builder<'c>, x: Place<'c>, to: Place<'c>) {
         let acc = to.data.r#type().element_type();
-        let (from, unsigned) = (self.matrix.element(), self.matrix.unsigned);
-        let way = if self.unit { "unit" } else { "any" };
+        let (from, unsigned) = (self.source.element(), self.source.unsigned);
+        let unit = self.unit == Unit::Steps;
+        let way = if unit { "unit" } else { "any" };
         let name = format!("aitmlir_dot_{way}_{}_{}", type_name(from, unsigned), type_name(acc, false));
         let arguments = [
-            self.matrix.data,
+            self.source.data,
             x.data,
             to.data,
             self.at,
             x.at,
             to.at,
-            self.row_stride,
+            self.line_stride,
             self.step_stride,
-            self.rows,
+            self.lines,
             self.steps,
         ];
         let mut types: Vec<Type<'c>> = [from, acc, acc].map(|t| memref_type(&[DYNAMIC], t)).to_vec();
         types.resize(arguments.len(), b.context().index_type());
-        let unit = self.unit;
         k.shared_function(&name, &types, &[], |b, args| {
             let dot = Dot {
                 matrix: args[0],

@@ -15,7 +15,7 @@ use aitmlir_dialects::{
     builder::Builder,
     types::{DYNAMIC, Val},
 };
-use melior::ir::{Attribute, ValueLike};
+use melior::ir::ValueLike;
 
 pub static ROW: KernelRow = KernelRow { op: "ait.reduce", extent: elements, body };
 
@@ -113,8 +113,13 @@ impl<'c> Accumulation<'c> {
 
 /// `add` or `mul` of accumulators, in any order.
 pub fn reassociable<'c>(b: Builder<'c>, num: Num<'c>, what: &str, x: Val<'c>, y: Val<'c>) -> Val<'c> {
-    match (num.class, Attribute::parse(b.context(), "#arith.fastmath<reassoc>")) {
-        (Class::Float, Some(flags)) => b.op1(&format!("arith.{what}f"), &[x, y], x.r#type(), &[("fastmath", flags)]),
+    match num.class {
+        Class::Float => b.op1(
+            &format!("arith.{what}f"),
+            &[x, y],
+            x.r#type(),
+            &[("fastmath", super::vector::VectorOps::reassociate(b))],
+        ),
         _ if what == "mul" => num.mul(b, x, y),
         _ => num.add(b, x, y),
     }

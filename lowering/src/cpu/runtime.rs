@@ -1,7 +1,7 @@
 //! What kernels ask of the runtime: scratch memory, and to stop the run.
 
 use super::{Kernel, scratch::from_pointer};
-use crate::host::memory::{declare, pointer_type};
+use crate::host::memory::{declare, offset_pointer, pointer_type};
 use aitmlir_dialects::{
     builder::Builder,
     types::{TypeExt, Types, Val, memref_type},
@@ -49,15 +49,10 @@ pub fn scratch<'c>(k: &Kernel<'c>, arrays: &[(Type<'c>, Val<'c>)]) -> Vec<Val<'c
     let pointer = pointer_type(b);
     declare(k.b, k.module, "aitmlir_rt_scratch", &[i64], &[pointer]);
     let base = k.call("aitmlir_rt_scratch", &[b.index_cast(end, i64)], &[pointer])[0];
-    let i8 = b.context().int_type(8);
     starts
         .into_iter()
         .zip(arrays)
-        .map(|(start, (element, _))| {
-            let attributes = [("rawConstantIndices", b.i32s_attr(&[i32::MIN])), ("elem_type", b.type_attr(i8))];
-            let at = b.op1("llvm.getelementptr", &[base, b.index_cast(start, i64)], pointer, &attributes);
-            from_pointer(b, at, *element)
-        })
+        .map(|(start, (element, _))| from_pointer(b, offset_pointer(b, base, start), *element))
         .collect()
 }
 

@@ -111,7 +111,7 @@ impl<'c> VectorOps<'c> for Builder<'c> {
         if x.r#type().element_type().is_float_type() { self.mulf(x, y) } else { self.muli(x, y) }
     }
     fn sum_lanes(self, x: Val<'c>) -> Val<'c> {
-        let kind = parse(self, "#vector.kind<add>");
+        let kind = self.parse_attr("#vector.kind<add>");
         let element = x.r#type().element_type();
         let mut attributes = vec![("kind", kind)];
         if element.is_float_type() {
@@ -142,7 +142,7 @@ impl<'c> VectorOps<'c> for Builder<'c> {
         self.op1(name, &[value], result, &[])
     }
     fn reassociate(self) -> Attribute<'c> {
-        parse(self, "#arith.fastmath<reassoc>")
+        self.parse_attr("#arith.fastmath<reassoc>")
     }
     fn plus(self, a: Val<'c>, constant: i64) -> Val<'c> {
         if constant == 0 { a } else { self.addi(a, self.index(constant)) }
@@ -162,11 +162,4 @@ pub fn compare<'c>(b: Builder<'c>, predicate: &str, x: Val<'c>, y: Val<'c>) -> V
     let code = NAMES.iter().position(|n| *n == predicate).unwrap_or_default() as i64;
     let result = with_lanes(x.r#type(), b.context().int_type(1));
     b.op1("arith.cmpi", &[x, y], result, &[("predicate", b.i64_attr(code))])
-}
-
-fn parse<'c>(b: Builder<'c>, text: &str) -> Attribute<'c> {
-    match Attribute::parse(b.context(), text) {
-        Some(attribute) => attribute,
-        None => panic!("attribute {text}"),
-    }
 }

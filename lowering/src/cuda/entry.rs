@@ -290,10 +290,8 @@ fn function<'c>(
     region: melior::ir::Region<'c>,
     block: [u32; 3],
 ) -> Op<'c> {
-    let context = b.context();
     let list: Vec<String> = parameters.iter().map(|t| t.to_string()).collect();
-    let text = format!("!llvm.func<void ({})>", list.join(", "));
-    let Some(r#type) = Type::parse(context, &text) else { panic!("{text} is a type of the llvm dialect") };
+    let r#type = b.parse_type(&format!("!llvm.func<void ({})>", list.join(", ")));
     let threads: Vec<i32> = block.iter().map(|n| *n as i32).collect();
     let attributes: [(&str, Attribute<'c>); 4] = [
         ("sym_name", b.str_attr(name)),
@@ -330,10 +328,7 @@ fn replace_failures<'c>(b: Builder<'c>, record: Val<'c>) -> bool {
         let b = Builder::before(b.context(), *call);
         let one = b.int(i64_type, 1);
         // `or`, ordered as a relaxed access.
-        let attributes = [
-            ("bin_op", Attribute::parse(b.context(), "4 : i64").unwrap_or_else(|| b.i64_attr(4))),
-            ("ordering", b.i64_attr(2)),
-        ];
+        let attributes = [("bin_op", b.i64_attr(4)), ("ordering", b.i64_attr(2))];
         let before = b.op1("llvm.atomicrmw", &[record, one], i64_type, &attributes);
         let first = b.cmpi("eq", before, b.int(i64_type, 0));
         let arguments = OpView(*call).operands();

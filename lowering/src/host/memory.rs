@@ -48,7 +48,7 @@ pub fn strided_buffer_at<'c>(
     } else {
         format!("!llvm.struct<(ptr, ptr, i64, array<{rank} x i64>, array<{rank} x i64>)>")
     };
-    let Some(descriptor_type) = Type::parse(b.context(), &text) else { panic!("{text} is a type of the llvm dialect") };
+    let descriptor_type = b.parse_type(&text);
     let mut descriptor = b.op1("llvm.mlir.poison", &[], descriptor_type, &[]);
     let mut insert = |value: Val<'c>, position: &[i64]| {
         descriptor =

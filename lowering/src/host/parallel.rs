@@ -148,8 +148,7 @@ fn call_void<'c>(b: Builder<'c>, callee: &str, arguments: &[Val<'c>]) {
 /// Declares or defines `void name(parameters)`.
 fn function<'c>(b: Builder<'c>, name: &str, parameters: &str, body: Option<melior::ir::Region<'c>>) {
     let context = b.context();
-    let text = format!("!llvm.func<void {parameters}>");
-    let Some(r#type) = Type::parse(context, &text) else { panic!("{text} is a type of the llvm dialect") };
+    let r#type = b.parse_type(&format!("!llvm.func<void {parameters}>"));
     let attributes = [
         ("sym_name", StringAttribute::new(context, name).into()),
         ("function_type", TypeAttribute::new(r#type).into()),

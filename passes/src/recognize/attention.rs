@@ -24,7 +24,7 @@ pub static RECOGNIZE_ATTENTION: PassDecl = PassDecl {
     description: "softmax(scale * Q K^T + bias) V over tensors of rank 4 becomes `ait.attention`. The scale may stand behind the first product, or before it at Q, at K, or at both; the keys may \
         be transposed by an `ait.transpose`, also one of three dimensions between two reshapes; a map that turns the NaN of rows without a key into 0 is taken in, and so are keys and values \
         whose heads are repeated (grouped queries). It declines where the scores or the weights have another reader: they would be computed twice. Scores are \
-        no longer rounded to the element type.",
+        no longer rounded to the element type, and a row whose scores are all minus infinity gives 0, as `ait.attention` has it.",
     options: &[],
     run,
 };
@@ -169,37 +169,25 @@ fn without_guard(weights: Val<'_>) -> Option<Val<'_>> {
 /// `arith.cmpf une`
 const UNE: i64 = 13;
 
-/// x and c of x * c and x / c; c is 1 for a bare product.
-fn scaled_product(whole: Scalar<'_>) -> Option<(Val<'_>, f64)> {
-    let is_product = |tensor: Val<'_>| defining_op(tensor).is_some_and(|op| OpView(op).name() == "ait.gemm");
-    let (tensor, factor) = scaled(whole)?;
-    is_product(tensor).then_some((tensor, factor))
-}
-
-/// The tensor and the factor of an element of it times, or divided by, a number.
-fn scaled(whole: Scalar<'_>) -> Option<(Val<'_>, f64)> {
-    if let Some(tensor) = whole.tensor() {
-        return Some((tensor, 1.0));
-    }
+/// x and c of x * c, and of x / (1 / c).
+fn factored(whole: Scalar<'_>) -> Option<(Scalar<'_>, f64)> {
     if let Some([x, c]) = whole.operands("arith.divf").as_deref() {
-        return Some((x.tensor()?, 1.0 / c.constant()?));
+        return Some((*x, 1.0 / c.constant()?));
     }
-    whole.either_order("arith.mulf").into_iter().find_map(|(x, c)| Some((x.tensor()?, c.constant()?)))
+    whole.either_order("arith.mulf").into_iter().find_map(|(x, c)| Some((x, c.constant()?)))
 }
 
-/// A tensor before it was scaled as a whole.
+/// A product of matrices and what it is multiplied with.
+fn scaled_product(whole: Scalar<'_>) -> Option<(Val<'_>, f64)> {
+    let (product, factor) = factored(whole).unwrap_or((whole, 1.0));
+    let product = product.tensor()?;
+    defining_op(product).is_some_and(|op| OpView(op).name() == "ait.gemm").then_some((product, factor))
+}
+
+/// A tensor before it was scaled as a whole, and the scale.
 fn unscaled(tensor: Val<'_>) -> (Val<'_>, f64) {
-    if let Some((inner, factor)) = scaled(Scalar::of(tensor)).filter(|(inner, _)| inner.r#type() == tensor.r#type()) {
-        return (inner, factor);
-    }
-    // The scaled tensor may be computed itself: then only the last map is the scale.
-    let Some(op) = defining_op(tensor).map(OpView).filter(|op| op.name() == "ait.map") else { return (tensor, 1.0) };
-    let [input] = op.group("inputs")[..] else { return (tensor, 1.0) };
-    let whole = Scalar::of(tensor);
-    let factor = whole.either_order("arith.mulf").into_iter().find_map(|(x, c)| {
-        (x.same(Scalar::of(input)) && input.r#type() == tensor.r#type()).then(|| c.constant()).flatten()
-    });
-    factor.map_or((tensor, 1.0), |factor| (input, factor))
+    let before = factored(Scalar::of(tensor)).and_then(|(x, factor)| Some((holder(x, tensor)?, factor)));
+    before.filter(|(inner, _)| inner.r#type() == tensor.r#type()).unwrap_or((tensor, 1.0))
 }
 
 impl<'c> Key<'c> {

@@ -64,6 +64,19 @@ impl Unit {
 }
 
 impl<'c> Matrix<'c> {
+    /// `lines` lines of a buffer from `at` on; `line` and `step` are the dimensions that they and their steps run along.
+    pub fn of(b: Builder<'c>, source: &Flat<'c>, at: &[Val<'c>], [line, step]: [usize; 2], lines: Val<'c>) -> Self {
+        Self {
+            at: source.at(b, at),
+            unit: Unit::of(source, line, step),
+            source: source.clone(),
+            line_stride: source.strides[line],
+            step_stride: source.strides[step],
+            lines,
+            steps: source.dims[step],
+        }
+    }
+
     /// Emits a call that packs it into panels of `width` lines.
     pub fn pack(&self, k: &Kernel<'c>, b: Builder<'c>, target: Tiling, width: i64, to: Place<'c>) {
         let acc = to.data.r#type().element_type();

@@ -12,14 +12,14 @@ impl<'c> Layer<'c> {
         let all = b.muli(h, b.index(self.gates()));
         match self.kind {
             RnnKind::Rnn => {
-                self.product(k, b, &self.r, [d, zero, all, h], s.h, s.from_state);
+                self.product(k, b, &self.r, [d, zero, all], s.h, s.from_state);
                 b.loop_(h, |b, j| {
                     let sum = self.gate(b, d, 0, j, s);
                     self.put(b, functions[0].apply(b, self.clipped(b, sum)), s.h, j);
                 });
             }
             RnnKind::Lstm => {
-                self.product(k, b, &self.r, [d, zero, all, h], s.h, s.from_state);
+                self.product(k, b, &self.r, [d, zero, all], s.h, s.from_state);
                 b.loop_(h, |b, j| self.lstm(b, d, functions, s, j));
             }
             RnnKind::Gru => self.gru(k, b, d, functions, s),
@@ -54,14 +54,14 @@ impl<'c> Layer<'c> {
         let h = self.hidden;
         let two = b.addi(h, h);
         let first = if self.linear_before_reset { b.addi(two, h) } else { two };
-        self.product(k, b, &self.r, [d, b.index(0), first, h], s.h, s.from_state);
+        self.product(k, b, &self.r, [d, b.index(0), first], s.h, s.from_state);
         let (f, g) = (functions[0], functions[1]);
         if !self.linear_before_reset {
             b.loop_(h, |b, j| {
                 let reset = f.apply(b, self.clipped(b, self.gate(b, d, 1, j, s)));
                 self.put(b, b.mulf(reset, self.get(b, s.h, j)), s.reset, j);
             });
-            self.product(k, b, &self.r, [d, two, h, h], s.reset, s.from_state);
+            self.product(k, b, &self.r, [d, two, h], s.reset, s.from_state);
         }
         b.loop_(h, |b, j| {
             let update = f.apply(b, self.clipped(b, self.gate(b, d, 0, j, s)));

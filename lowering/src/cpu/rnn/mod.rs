@@ -7,7 +7,11 @@ mod activation;
 mod cell;
 
 use super::{
-    Kernel, KernelRow, Unsupported, dot::Rows, flat::Flat, product::strip::Place, scratch::scratch, vector::VectorOps,
+    Kernel, KernelRow, Unsupported,
+    flat::Flat,
+    product::{pack::Matrix, strip::Place},
+    scratch::scratch,
+    vector::VectorOps,
 };
 use activation::Activation;
 use aitmlir_dialects::{
@@ -179,7 +183,7 @@ impl<'c> Layer<'c> {
                 b.store(value, s.x.data, &[b.addi(s.x.at, i)]);
             });
             let gates = b.times(self.hidden, self.gates());
-            self.product(k, b, &self.w, [d, b.index(0), gates, self.inputs], s.x, s.from_input);
+            self.product(k, b, &self.w, [d, b.index(0), gates], s.x, s.from_input);
             self.step(k, b, d, functions, s);
             self.write(b, &self.results[0], &[time, d, entry], s.h);
             vec![]
@@ -198,26 +202,17 @@ impl<'c> Layer<'c> {
         }
     }
 
-    /// Rows `first..first + count` of a weight matrix of direction `d` times a vector of length `steps`.
+    /// Rows `first..first + count` of a weight matrix of direction `d` times a vector as long as its rows.
     fn product(
         &self,
         k: &Kernel<'c>,
         b: Builder<'c>,
         matrix: &Flat<'c>,
-        [d, first, count, steps]: [Val<'c>; 4],
+        [d, first, count]: [Val<'c>; 3],
         x: Place<'c>,
         to: Place<'c>,
     ) {
-        let rows = Rows {
-            at: matrix.at(b, &[d, first]),
-            row_stride: matrix.strides[1],
-            step_stride: matrix.strides[2],
-            unit: matrix.is_unit(2),
-            matrix: matrix.clone(),
-            rows: count,
-            steps,
-        };
-        rows.multiply(k, b, x, to.offset(b, first));
+        Matrix::of(b, matrix, &[d, first], [1, 2], count).multiply(k, b, x, to.offset(b, first));
     }
 
     /// The state before the first step: an operand's or zero.

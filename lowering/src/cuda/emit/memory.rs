@@ -1,6 +1,6 @@
 //! Loads and stores of global and shared memory.
 
-use super::{Effect, asm, asm0, asm1, parse_type, places, repeat};
+use super::{Effect, asm, asm0, asm1, places, repeat};
 use aitmlir_dialects::{
     builder::Builder,
     types::{TypeExt, Types, Val},
@@ -17,7 +17,7 @@ pub fn offset<'c>(b: Builder<'c>, pointer: Val<'c>, bytes: Val<'c>) -> Val<'c> {
 
 /// `!llvm.ptr<1>`: a pointer to global memory.
 pub fn global_pointer<'c>(b: Builder<'c>) -> Type<'c> {
-    parse_type(b, "!llvm.ptr<1>")
+    b.parse_type("!llvm.ptr<1>")
 }
 
 /// Loads one element of a scalar type.

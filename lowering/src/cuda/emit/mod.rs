@@ -17,23 +17,7 @@ use aitmlir_dialects::{
     builder::Builder,
     types::{Types, Val},
 };
-use melior::ir::{Attribute, Type, TypeLike, ValueLike};
-
-/// Parses a type that the C API cannot build. The text is one of ours, so that it parses.
-pub fn parse_type<'c>(b: Builder<'c>, text: &str) -> Type<'c> {
-    match Type::parse(b.context(), text) {
-        Some(r#type) => r#type,
-        None => panic!("not a type: {text}"),
-    }
-}
-
-/// Parses an attribute; as [`parse_type`].
-pub fn parse_attr<'c>(b: Builder<'c>, text: &str) -> Attribute<'c> {
-    match Attribute::parse(b.context(), text) {
-        Some(attribute) => attribute,
-        None => panic!("not an attribute: {text}"),
-    }
-}
+use melior::ir::{Type, TypeLike, ValueLike};
 
 /// What inline assembly does besides computing its results.
 #[derive(Clone, Copy, PartialEq, Eq)]

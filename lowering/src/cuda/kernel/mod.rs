@@ -3,7 +3,6 @@
 //! A [`KernelSpec`] lists the parameters once, each with the type that the function sees and the value that the launch gives; so the two
 //! cannot disagree. [`KernelSpec::emit`] makes the function, [`KernelSpec::launch`] the data that the runtime follows.
 
-use super::emit::{parse_attr, parse_type};
 use aitmlir_dialects::{
     builder::{Builder, block_arguments},
     types::{Blk, Types, Val},
@@ -104,8 +103,8 @@ impl KernelSpec {
         let mut attributes = vec![
             ("sym_name", b.str_attr(&self.name)),
             ("function_type", TypeAttribute::new(function_type(b, types)).into()),
-            ("linkage", parse_attr(b, "#llvm.linkage<external>")),
-            ("CConv", parse_attr(b, "#llvm.cconv<ccc>")),
+            ("linkage", b.parse_attr("#llvm.linkage<external>")),
+            ("CConv", b.parse_attr("#llvm.cconv<ccc>")),
             ("arg_attrs", ArrayAttribute::new(b.context(), &argument_attrs).into()),
             ("nvvm.kernel", b.unit_attr()),
             ("nvvm.reqntid", b.i32s_attr(&block)),
@@ -129,8 +128,8 @@ fn function_type<'c>(b: Builder<'c>, types: &[Type<'c>]) -> Type<'c> {
 
 fn param_type<'c>(b: Builder<'c>, param: &Param) -> Type<'c> {
     match param {
-        Param::Pointer { .. } | Param::Workspace { .. } => parse_type(b, "!llvm.ptr<1>"),
-        Param::Map(_) => parse_type(b, "!llvm.ptr"),
+        Param::Pointer { .. } | Param::Workspace { .. } => b.parse_type("!llvm.ptr<1>"),
+        Param::Map(_) => b.parse_type("!llvm.ptr"),
         Param::I32(_) => b.context().int_type(32),
         Param::I64(_) => b.context().int_type(64),
         Param::F32(_) => b.context().f32_type(),
@@ -140,11 +139,10 @@ fn param_type<'c>(b: Builder<'c>, param: &Param) -> Type<'c> {
 fn param_attributes<'c>(b: Builder<'c>, param: &Param) -> Attribute<'c> {
     match param {
         // Without grid_constant LLVM would copy the map to the stack and pass that address.
-        Param::Map(_) => parse_attr(
-            b,
+        Param::Map(_) => b.parse_attr(
             "{llvm.byval = !llvm.array<128 x i8>, llvm.align = 64 : i64, llvm.readonly, nvvm.grid_constant}",
         ),
-        _ => parse_attr(b, "{}"),
+        _ => b.parse_attr("{}"),
     }
 }
 
@@ -161,8 +159,8 @@ pub fn dynamic_shared<'c>(b: Builder<'c>, module: &Module<'c>) -> Val<'c> {
     if !declared {
         let attributes = [
             ("sym_name", name),
-            ("global_type", b.type_attr(parse_type(b, "!llvm.array<0 x i8>"))),
-            ("linkage", parse_attr(b, "#llvm.linkage<external>")),
+            ("global_type", b.type_attr(b.parse_type("!llvm.array<0 x i8>"))),
+            ("linkage", b.parse_attr("#llvm.linkage<external>")),
             ("addr_space", b.i32_attr(3)),
             ("alignment", b.i64_attr(1024)),
         ];
@@ -170,6 +168,6 @@ pub fn dynamic_shared<'c>(b: Builder<'c>, module: &Module<'c>) -> Val<'c> {
         top.op("llvm.mlir.global", &[], &[], &attributes, vec![Region::new()]);
     }
     let symbol = melior::ir::attribute::FlatSymbolRefAttribute::new(b.context(), NAME).into();
-    let pointer = b.op1("llvm.mlir.addressof", &[], parse_type(b, "!llvm.ptr<3>"), &[("global_name", symbol)]);
+    let pointer = b.op1("llvm.mlir.addressof", &[], b.parse_type("!llvm.ptr<3>"), &[("global_name", symbol)]);
     b.op1("llvm.ptrtoint", &[pointer], b.context().int_type(32), &[])
 }

@@ -1,6 +1,6 @@
 //! Who a thread is, and values combined over the threads of a CTA.
 
-use super::super::emit::{parse_attr, parse_type, scalar::ScalarOps, sync};
+use super::super::emit::{scalar::ScalarOps, sync};
 use crate::cpu::Kernel;
 use aitmlir_dialects::{
     builder::{Builder, block_of},
@@ -98,13 +98,13 @@ pub struct Shared<'c> {
 impl<'c> Shared<'c> {
     /// An array of `count` elements.
     pub fn new(k: &Kernel<'c>, b: Builder<'c>, count: i64, element: Type<'c>) -> Self {
-        let array = parse_type(b, &format!("!llvm.array<{count} x {element}>"));
+        let array = b.parse_type(&format!("!llvm.array<{count} x {element}>"));
         let Some(body) = block_of(k.module, 0) else { panic!("a module has a body") };
         let name = format!("aitmlir_shared_{}", aitmlir_dialects::builder::operations_of(body).len());
         let attributes = [
             ("sym_name", b.str_attr(&name)),
             ("global_type", b.type_attr(array)),
-            ("linkage", parse_attr(b, "#llvm.linkage<internal>")),
+            ("linkage", b.parse_attr("#llvm.linkage<internal>")),
             ("addr_space", b.i32_attr(3)),
             ("alignment", b.i64_attr(8)),
         ];
@@ -116,7 +116,7 @@ impl<'c> Shared<'c> {
         });
         top.op("llvm.mlir.global", &[], &[], &attributes, vec![undefined]);
         let symbol = FlatSymbolRefAttribute::new(b.context(), &name).into();
-        let pointer = b.op1("llvm.mlir.addressof", &[], parse_type(b, "!llvm.ptr<3>"), &[("global_name", symbol)]);
+        let pointer = b.op1("llvm.mlir.addressof", &[], b.parse_type("!llvm.ptr<3>"), &[("global_name", symbol)]);
         Self { pointer, element }
     }
 
