@@ -5,3 +5,4 @@ pub mod import;
 pub mod package;
 pub mod run;
 pub mod tools;
+pub mod tune;

@@ -98,7 +98,8 @@ def main():
     passed = sum(len(r["candidates"]) for r in results)
     plain = [r for r in good if r["epilogue"] == "plain" and r["dtype"] == "f16"]
     fused = [r for r in good if r["epilogue"] != "plain"]
-    report = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "date": time.strftime("%Y-%m-%d"),
+    sms = torch.cuda.get_device_properties(0).multi_processor_count
+    report = {"gpu": torch.cuda.get_device_name(), "sms": sms, "torch": torch.__version__, "date": time.strftime("%Y-%m-%d"),
               "cells": {"total": cells + len(bad), "pass": passed}, "hung": bad,
               "gemm": [r for r in results if r["epilogue"] == "plain"], "fused": [r for r in results if r["epilogue"] != "plain"], "b2b": b2b,
               "geomean": {"gemm": geomean([r["ratio"] for r in plain]), "fused": geomean([r["ratio"] for r in fused])}}

@@ -1,7 +1,7 @@
 //! `aitmlir-compile`: a model in, a library out.
 
 use aitmlir_driver::{
-    compile::{self, Options, phases::Emit},
+    compile::{self, Options, cache, phases::Emit},
     package::WeightsPlace,
 };
 use aitmlir_lowering::target::Target;
@@ -24,7 +24,7 @@ enum Weights {
 struct Cli {
     /// The model: .onnx, or .mlir of the ait dialect
     model: PathBuf,
-    /// The file to write
+    /// The file to write; of a kernel the files without their suffixes .o and .h
     #[arg(short, long)]
     output: Option<PathBuf>,
     /// What to compile for: cpu, cuda:sm_80, cuda:sm_90a
@@ -36,6 +36,15 @@ struct Cli {
     /// For a GPU: the ptxas to use [default: the first on PATH and under CUDA_HOME, CUDA_PATH, CUDA_ROOT]
     #[arg(long, value_name = "FILE")]
     ptxas: Option<PathBuf>,
+    /// For a GPU: the folder of cubins that were compiled before [default: $AITMLIR_CACHE_DIR, or aitmlir in the user's cache folder]
+    #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
+    cache_dir: Option<PathBuf>,
+    /// For a GPU: compile all kernels anew, and keep none
+    #[arg(long)]
+    no_cache: bool,
+    /// For a GPU: a table of measured configurations of aitmlir-tune, asked before the one that ships
+    #[arg(long, value_name = "FILE")]
+    tuning_table: Option<PathBuf>,
     /// The model's name in the header and its C symbols [default: that of the model's file]
     #[arg(long)]
     name: Option<String>,
@@ -48,6 +57,9 @@ struct Cli {
     /// Stop after a phase and write what it made
     #[arg(long, value_enum, default_value = "so")]
     emit: Emit,
+    /// For --emit=kernel: which one, where the model has several
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
     /// Where the weights go
     #[arg(long, value_enum, default_value = "embed")]
     weights: Weights,
@@ -71,26 +83,36 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let suffix = if cli.emit == Emit::So {
-        "so"
-    } else if cli.emit == Emit::Obj {
-        "o"
-    } else {
-        "mlir"
+    let default = match cli.emit {
+        Emit::So => cli.model.with_extension("so"),
+        Emit::Obj => cli.model.with_extension("o"),
+        Emit::Kernel => cli.model.with_extension(""),
+        _ => PathBuf::from("-"),
     };
-    let default = if cli.emit < Emit::Obj { PathBuf::from("-") } else { cli.model.with_extension(suffix) };
+    let mut output = cli.output.unwrap_or(default);
+    let mut name = cli.name;
+    if cli.emit == Emit::Kernel {
+        if output.extension().is_some_and(|suffix| suffix == "o" || suffix == "h") {
+            output.set_extension("");
+        }
+        // `-o DIR/linear` makes linear.h, which declares linear_launch.
+        name = name.or_else(|| output.file_name().map(|name| name.to_string_lossy().into_owned()));
+    }
     let options = Options {
-        output: cli.output.unwrap_or(default),
+        output,
         input: cli.model,
         emit: cli.emit,
+        kernel: cli.kernel,
         target,
         embed_ptx: cli.embed_ptx,
         ptxas: cli.ptxas,
+        cache: if cli.no_cache { None } else { cli.cache_dir.or_else(cache::default_folder) },
+        tuning_table: cli.tuning_table,
         weights: match cli.weights {
             Weights::Embed => WeightsPlace::Embed,
             Weights::File => WeightsPlace::File,
         },
-        name: cli.name,
+        name,
         dims: cli.dims,
         shapes: cli.shapes,
         dump_phases: cli.dump_phases,

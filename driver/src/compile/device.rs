@@ -1,15 +1,50 @@
 //! The kernels of a model for a GPU: taken out of the lowered module, compiled to PTX and a cubin, described for the runtime.
 
-use super::Options;
+use super::{
+    Options,
+    cache::{Cache, Key},
+};
 use crate::package::DeviceCode;
 use aitmlir_dialects::{ait::OpView, types::Op};
-use aitmlir_lowering::cuda::{Chip, codegen, launch, math, ptxas::Ptxas};
+use aitmlir_lowering::cuda::{
+    Chip, codegen, launch, math,
+    ptxas::{Assembled, Ptxas, PtxasError},
+};
 use aitmlir_runtime::info::{DeviceInfo, KernelInfo};
 use anyhow::{Context as _, Result, bail};
 use melior::{
     Context,
     ir::{Module, OperationRef},
 };
+
+/// Where a cubin came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// From ptxas (or there is none).
+    Compiled,
+    /// From the cache.
+    Cached,
+}
+
+/// A cubin of PTX text: from the cache, or from ptxas; then it is kept in the cache.
+pub fn assemble(
+    ptxas: &Ptxas,
+    ptx: &str,
+    chip: &Chip,
+    cache: Option<&Cache>,
+) -> Result<(Assembled, Origin), PtxasError> {
+    let Some(cache) = cache else { return Ok((ptxas.assemble(ptx, chip)?, Origin::Compiled)) };
+    let (llvm, ptxas_version) = (codegen::llvm_version(), ptxas.version()?);
+    let key = Key::of(&[env!("CARGO_PKG_VERSION"), &llvm, &ptxas_version, chip.name, chip.features, ptx]);
+    if let Some(found) = cache.get(&key) {
+        return Ok((found, Origin::Cached));
+    }
+    let assembled = ptxas.assemble(ptx, chip)?;
+    if let Err(cause) = cache.put(&key, &assembled) {
+        eprintln!("warning: the compile cache {}: {cause}", cache.folder().display());
+    }
+    Ok((assembled, Origin::Compiled))
+}
 
 /// The module of kernels.
 pub struct Kernels<'c> {
@@ -30,24 +65,28 @@ impl<'c> Kernels<'c> {
         Some(Self { module: kernels, descriptions, checks, flops })
     }
 
-    /// Compiles the kernels. Without ptxas a library holds PTX alone, if that is asked for.
-    pub fn compile(&mut self, context: &'c Context, chip: &Chip, options: &Options) -> Result<DeviceCode> {
+    /// Compiles the kernels. Without ptxas a library holds PTX alone, if that is asked for. Says also whether the cubin was in the cache.
+    pub fn compile(&mut self, context: &'c Context, chip: &Chip, options: &Options) -> Result<(DeviceCode, Origin)> {
         if self.descriptions.is_empty() {
-            return Ok(DeviceCode::default());
+            return Ok((DeviceCode::default(), Origin::Compiled));
         }
         // SAFETY: the module outlives the use; the context is its own.
         let op = unsafe { OperationRef::from_raw(self.module.as_operation().to_raw()) };
         math::expand(context, op)?;
         let ptx = codegen::ptx(context, &mut self.module, chip)?;
-        let binary = match Ptxas::find(options.ptxas.as_deref()) {
-            Ok(ptxas) => ptxas.assemble(&ptx, chip)?.cubin,
+        let (binary, origin) = match Ptxas::find(options.ptxas.as_deref()) {
+            Ok(ptxas) => {
+                let cache = options.cache.as_deref().map(Cache::new);
+                let (assembled, origin) = assemble(&ptxas, &ptx, chip, cache.as_ref())?;
+                (assembled.cubin, origin)
+            }
             Err(cause) if options.embed_ptx && options.ptxas.is_none() => {
                 eprintln!("warning: {cause}; the library holds PTX only");
-                Vec::new()
+                (Vec::new(), Origin::Compiled)
             }
             Err(cause) => bail!("{cause}"),
         };
-        Ok(DeviceCode { binary, ptx: if options.embed_ptx { ptx } else { String::new() } })
+        Ok((DeviceCode { binary, ptx: if options.embed_ptx { ptx } else { String::new() } }, origin))
     }
 
     /// What the library says of the kernels.

@@ -1,17 +1,20 @@
 //! The road of one model from its file to a library.
 //!
-//! [`phases`] is the pipeline, [`device`] what becomes of kernels for a GPU, [`description`] what the library says about itself, [`diagnostics`] how errors reach the user.
+//! [`phases`] is the pipeline, [`isolate`] makes one kernel a model of its own, [`device`] what becomes of kernels for a GPU, [`cache`] cubins
+//! of earlier compilations, [`description`] what the library says about itself, [`diagnostics`] how errors reach the user.
 
+pub mod cache;
 pub mod description;
 pub mod device;
 pub mod diagnostics;
+mod isolate;
 pub mod phases;
 pub mod source;
 
 use crate::package::{self, Artifacts, WeightsPlace};
-use aitmlir_lowering::target::Target;
+use aitmlir_lowering::{cpu::target::CpuTarget, target::Target};
 use aitmlir_onnx::overrides::{DimOverride, ShapeOverride};
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use phases::{Emit, Observer};
 use std::path::{Path, PathBuf};
 
@@ -24,12 +27,18 @@ pub struct Options {
     pub output: PathBuf,
     /// Where to stop.
     pub emit: Emit,
+    /// For [`Emit::Kernel`] of a model that has several: which one.
+    pub kernel: Option<String>,
     /// What to compile for: `cpu`, `cuda:sm_90a`.
     pub target: Target,
     /// For a GPU: embed PTX beside the cubin, for other GPUs and for the simulator.
     pub embed_ptx: bool,
     /// The ptxas to use; found in the usual places where none is given.
     pub ptxas: Option<PathBuf>,
+    /// The folder of cubins that were compiled before; none for no cache.
+    pub cache: Option<PathBuf>,
+    /// A table of measured configurations that is asked before the one that ships.
+    pub tuning_table: Option<PathBuf>,
     /// Where the weights go.
     pub weights: WeightsPlace,
     /// The name of the model, for the header and the C symbols; by default that of the input file.
@@ -51,6 +60,8 @@ pub struct Options {
 pub enum Output {
     /// A library and what goes with it.
     Library(Artifacts),
+    /// A kernel's object file and its header.
+    Kernel(package::kernel::Artifacts),
     /// The text or object asked for with `--emit`.
     File(PathBuf),
 }
@@ -66,13 +77,19 @@ pub fn compile(options: &Options) -> Result<Output> {
 }
 
 fn run(context: &melior::Context, options: &Options, observer: &mut Observer<'_>) -> Result<Output> {
+    if options.emit == Emit::Kernel && options.target.chip().is_none() {
+        bail!("--emit=kernel makes a kernel for a GPU: give --target, such as cuda:sm_90a");
+    }
+    if options.emit != Emit::Kernel && options.kernel.is_some() {
+        bail!("--kernel names the kernel for --emit=kernel");
+    }
     let source = observer.phase("import", || source::load(context, options))?;
     let mut compilation = phases::Compilation::new(context, source, options);
     compilation.to(options.emit, observer)?;
     match options.emit {
         Emit::So => {
             let object = observer.phase("codegen", || compilation.object())?;
-            let code = observer.phase("kernels", || compilation.device_code(options))?;
+            let code = compilation.device_code(options, observer)?;
             let info = compilation.description(options)?;
             let constants = compilation.constant_data(&info)?;
             let artifacts = observer.phase("link", || {
@@ -86,6 +103,14 @@ fn run(context: &melior::Context, options: &Options, observer: &mut Observer<'_>
                 })
             })?;
             Ok(Output::Library(artifacts))
+        }
+        Emit::Kernel => {
+            let code = compilation.device_code(options, observer)?;
+            let info = compilation.description(options)?;
+            let host = CpuTarget::baseline();
+            let (program, output) = (compilation.program(), options.output.as_path());
+            let kernel = package::kernel::Kernel { program, host: &host, info: &info, device: &code, output };
+            Ok(Output::Kernel(observer.phase("export", || package::kernel::export(&kernel))?))
         }
         Emit::Obj => {
             let object = observer.phase("codegen", || compilation.object())?;

@@ -1,8 +1,14 @@
 //! The pipeline: import, fuse, plan, lower, generate code. Each phase can be stopped at, timed and dumped.
 
-use super::{Options, description, device::Kernels, source::Source};
+use super::{
+    Options, description,
+    device::{Kernels, Origin},
+    isolate,
+    source::Source,
+};
 use crate::package::DeviceCode;
 use aitmlir_dialects::{
+    ait::OpView,
     pass::{PassDecl, run_pass},
     types::Op,
 };
@@ -43,6 +49,8 @@ pub enum Emit {
     Llvm,
     /// An object file.
     Obj,
+    /// One kernel of a model for a GPU: an object file and a C header that load, check and launch it.
+    Kernel,
     /// The library and its header.
     So,
 }
@@ -50,7 +58,7 @@ pub enum Emit {
 /// Times, prints and dumps phases.
 pub struct Observer<'o> {
     options: &'o Options,
-    times: Vec<(&'static str, Duration)>,
+    times: Vec<(&'static str, Duration, &'static str)>,
 }
 
 impl<'o> Observer<'o> {
@@ -73,8 +81,15 @@ impl<'o> Observer<'o> {
         }
         let start = Instant::now();
         let result = run();
-        self.times.push((name, start.elapsed()));
+        self.times.push((name, start.elapsed(), ""));
         result.map_err(Into::into)
+    }
+
+    /// Remarks on the last phase, for the report.
+    pub fn remark(&mut self, note: &'static str) {
+        if let Some(last) = self.times.last_mut() {
+            last.2 = note;
+        }
     }
 
     fn dump(&self, name: &str, module: &Module<'_>) -> Result<()> {
@@ -86,8 +101,8 @@ impl<'o> Observer<'o> {
     /// Prints the times, where asked for.
     pub fn report(&self) {
         if self.options.timings {
-            for (name, time) in &self.times {
-                eprintln!("{name:>10} {:9.1} ms", time.as_secs_f64() * 1e3);
+            for (name, time, note) in &self.times {
+                eprintln!("{name:>10} {:9.1} ms{note}", time.as_secs_f64() * 1e3);
             }
         }
     }
@@ -101,12 +116,18 @@ pub struct Compilation<'c> {
     /// The kernels for a GPU, once lowered and taken out of the module.
     kernels: Option<Kernels<'c>>,
     outline: Option<description::Outline>,
+    /// All but one kernel is dropped: which one, where a name is needed.
+    only: Option<Option<String>>,
+    /// The user's table of measured configurations.
+    tuning: Option<String>,
 }
 
 impl<'c> Compilation<'c> {
     /// A model as imported.
     pub fn new(context: &'c Context, source: Source<'c>, options: &Options) -> Self {
-        Self { context, source, target: options.target.clone(), kernels: None, outline: None }
+        let tuning = options.tuning_table.as_ref().map(|path| path.to_string_lossy().into_owned());
+        let only = (options.emit == Emit::Kernel).then(|| options.kernel.clone());
+        Self { context, source, target: options.target.clone(), kernels: None, outline: None, only, tuning }
     }
 
     fn op(&self) -> Op<'c> {
@@ -164,6 +185,12 @@ impl<'c> Compilation<'c> {
 
     fn plan(&mut self) -> Result<()> {
         self.ours(&[&OUTLINE_KERNELS])?;
+        if let Some(wanted) = &self.only {
+            isolate::isolate(self.context, self.op(), wanted.as_deref())?;
+            // The kernel's tensors are not those of the model.
+            self.source.interface = None;
+            self.ours(&[&OUTLINE_KERNELS])?;
+        }
         self.simplify()?;
         self.ours(&[&SPLIT_CONSTANTS])?;
         self.simplify()?;
@@ -178,8 +205,9 @@ impl<'c> Compilation<'c> {
 
     fn lower(&mut self) -> Result<()> {
         description::ensure_fold(self.context, self.op());
-        let chip: Vec<_> = self.target.chip().iter().map(|chip| ("chip", chip.name)).collect();
-        run_pass(&host::program::LOWER_HOST, self.op(), &chip)?;
+        let mut given: Vec<_> = self.target.chip().iter().map(|chip| ("chip", chip.name)).collect();
+        given.extend(self.tuning.as_deref().map(|table| ("tuning", table)));
+        run_pass(&host::program::LOWER_HOST, self.op(), &given)?;
         self.ours(&[&cpu::math::APPROXIMATE])
     }
 
@@ -194,12 +222,28 @@ impl<'c> Compilation<'c> {
         Ok(host::codegen::object(&self.source.module, self.target.host())?)
     }
 
+    /// The matrix products that configurations were chosen for, after [`Emit::Linalg`]: each with `: CONFIGURATION (SOURCE)` behind it.
+    pub fn products(&self) -> Vec<String> {
+        let body = aitmlir_dialects::builder::block_of(self.op(), 0);
+        let ops = body.map(aitmlir_dialects::builder::operations_of).unwrap_or_default();
+        ops.into_iter().flat_map(|op| OpView(op).strings(cuda::launch::PRODUCTS)).collect()
+    }
+
+    /// The host program in MLIR's llvm dialect, after all phases.
+    pub fn program(&self) -> &Module<'c> {
+        &self.source.module
+    }
+
     /// The kernels' code, after all phases; none of a model for the CPU.
-    pub fn device_code(&mut self, options: &Options) -> Result<DeviceCode> {
-        match (&mut self.kernels, self.target.chip()) {
-            (Some(kernels), Some(chip)) => kernels.compile(self.context, chip, options),
-            _ => Ok(DeviceCode::default()),
+    pub fn device_code(&mut self, options: &Options, observer: &mut Observer<'_>) -> Result<DeviceCode> {
+        let (Some(kernels), Some(chip)) = (&mut self.kernels, self.target.chip()) else {
+            return Ok(DeviceCode::default());
+        };
+        let (code, origin) = observer.phase("kernels", || kernels.compile(self.context, chip, options))?;
+        if origin == Origin::Cached {
+            observer.remark("  (ptxas: from the cache)");
         }
+        Ok(code)
     }
 
     /// The module as text.

@@ -45,6 +45,9 @@ pub enum Error {
     /// The output path is not one.
     #[error("cannot write {}: not the name of a regular file", .0.display())]
     OutputName(PathBuf),
+    /// A kernel that is to be an object file of its own cannot be one.
+    #[error("the kernel cannot stand alone: {0}")]
+    Standalone(String),
     /// The compiler handed in something that does not fit together.
     #[error("internal error (please report): {0}")]
     Internal(String),

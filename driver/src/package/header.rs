@@ -249,19 +249,19 @@ fn dtype(tensor: &TensorInfo) -> String {
     format!("AITMLIR_{}", tensor.dtype.name().to_ascii_uppercase())
 }
 
-fn shape(tensor: &TensorInfo) -> String {
+pub(super) fn shape(tensor: &TensorInfo) -> String {
     let dims: Vec<String> = tensor.dims.iter().map(Dim::to_string).collect();
     let text = format!("'{}' {}[{}]", tensor.name, tensor.dtype, dims.join(", "));
     comment(&text)
 }
 
 /// A text that can stand in a C comment.
-fn comment(text: &str) -> String {
+pub(super) fn comment(text: &str) -> String {
     text.replace("*/", "* /").replace("/*", "/ *").replace(|c: char| c.is_control(), " ")
 }
 
 /// A C identifier made from a name: other characters become `_`.
-fn identifier(name: &str) -> String {
+pub(super) fn identifier(name: &str) -> String {
     let mut text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit()) || text.starts_with('_') {
         text.insert(0, 'm');
@@ -273,7 +273,7 @@ fn identifier(name: &str) -> String {
 }
 
 /// Makes names unique by a number at their end.
-fn unique(names: impl Iterator<Item = String>) -> Vec<String> {
+pub(super) fn unique(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut taken = BTreeSet::new();
     let mut made = Vec::new();
     for name in names {

@@ -1,7 +1,9 @@
-//! From an object file to a library: `model.so`, `model.h` and, where asked for, a weights file.
+//! From an object file to a library: `model.so`, `model.h` and, where asked for, a weights file. [`kernel`] makes an object file of one
+//! kernel instead.
 
 pub mod error;
 pub mod header;
+pub mod kernel;
 pub mod link;
 pub mod object;
 pub mod weights;

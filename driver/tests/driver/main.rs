@@ -4,5 +4,6 @@ mod affine;
 mod cli;
 mod docs;
 mod header;
+mod kernel;
 mod package;
 mod run;

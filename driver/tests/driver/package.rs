@@ -73,3 +73,18 @@ fn a_linker_without_compiler_driver_will_do() {
     let library = Library::open(&output).expect("library");
     library.create(None, 2, Device::default()).expect("model");
 }
+
+#[test]
+fn no_text_is_relocated() {
+    use ::object::elf::{DT_TEXTREL, FileHeader64};
+    use ::object::read::elf::{Dyn as _, FileHeader as _};
+    let dir = tempfile::tempdir().expect("folder");
+    let made = make(&at(&dir, "m.so"), "affine", 2.0, WeightsPlace::Embed);
+    let bytes = std::fs::read(made.library).expect("library");
+    let header = FileHeader64::<::object::Endianness>::parse(bytes.as_slice()).expect("ELF");
+    let endian = header.endian().expect("an order of bytes");
+    let sections = header.sections(endian, bytes.as_slice()).expect("sections");
+    let (dynamic, _) = sections.dynamic(endian, bytes.as_slice()).expect("readable").expect("a dynamic section");
+    assert!(!dynamic.is_empty());
+    assert!(dynamic.iter().all(|entry| entry.d_tag(endian) != DT_TEXTREL));
+}

@@ -26,6 +26,13 @@ impl CpuTarget {
         Self::new(triple, cpu, features)
     }
 
+    /// Any machine of this one's architecture.
+    pub fn baseline() -> Self {
+        let triple = TargetMachine::get_default_triple().as_str().to_string_lossy().into_owned();
+        let cpu = if triple.starts_with("x86_64") { "x86-64" } else { "generic" };
+        Self::new(triple, cpu.to_owned(), String::new())
+    }
+
     fn new(triple: String, cpu: String, features: String) -> Self {
         let has = |feature: &str| features.split(',').any(|f| f.strip_prefix('+') == Some(feature));
         let (vector_bits, vector_registers) = if has("avx512f") {

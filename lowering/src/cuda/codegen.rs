@@ -24,6 +24,12 @@ pub enum CodegenError {
     Llvm(String),
 }
 
+/// LLVM's version, such as "22.1.8".
+pub fn llvm_version() -> String {
+    let (major, minor, patch) = inkwell::support::get_llvm_version();
+    format!("{major}.{minor}.{patch}")
+}
+
 /// The upstream conversions to the llvm dialect. Math functions must be gone: there is no libdevice.
 const TO_LLVM: &str = "builtin.module(canonicalize,cse,\
     convert-vector-to-scf,expand-strided-metadata,lower-affine,\

@@ -2,6 +2,7 @@
 
 use super::Chip;
 use super::kernels::{self, Body, BodyRow, How, Operand, Whole};
+use super::tuning::Tuning;
 use crate::{
     cpu::{self, Unsupported, view::is_row_major},
     host::memory::{buffer_at, from_word, pointer_type, strided_buffer_at},
@@ -51,7 +52,7 @@ fn strides(buffer: Type<'_>) -> Vec<i64> {
 /// [`cpu::lower_kernel`] has them); returns how it is started.
 pub fn lower<'c>(
     context: &'c Context,
-    chip: &'static Chip,
+    (chip, tuning): (&'static Chip, &Tuning),
     device: Op<'c>,
     kernel: Op<'c>,
     op: OpView<'c>,
@@ -62,14 +63,14 @@ pub fn lower<'c>(
     aitmlir_dialects::capture::sink_constants(context, op.0);
     match &row.how {
         How::Body(row) => lower_body(context, device, kernel, op, name, arguments, row),
-        How::Whole { emit, .. } => lower_whole(context, chip, device, op, name, arguments, *emit),
+        How::Whole { emit, .. } => lower_whole(context, (chip, tuning), device, op, name, arguments, *emit),
     }
 }
 
 /// Describes the buffers to a row that emits all of a kernel.
 fn lower_whole<'c>(
     context: &'c Context,
-    chip: &'static Chip,
+    (chip, tuning): (&'static Chip, &Tuning),
     device: Op<'c>,
     op: OpView<'c>,
     name: &str,
@@ -96,7 +97,7 @@ fn lower_whole<'c>(
     let module = std::mem::ManuallyDrop::new(unsafe {
         melior::ir::Module::from_raw(mlir_sys::mlirModuleFromOperation(device.to_raw()))
     });
-    let whole = Whole { context, chip, module: &module, name, op, operands: &operands, dims: &launch.dims };
+    let whole = Whole { context, chip, module: &module, name, op, operands: &operands, dims: &launch.dims, tuning };
     emit(&whole).map_err(|cause| {
         emit_op_error(op.0, &cause.to_string());
         Failed

@@ -5,6 +5,7 @@ use super::{
     Chip,
     entry::{self, Interface},
     kernels::{self, How},
+    tuning::Tuning,
 };
 use crate::{
     cpu,
@@ -35,6 +36,9 @@ pub const CHECKS: &str = "ait.checks";
 /// The module's attribute that holds the operations of the matrix products of a run, where they are known.
 pub const FLOPS: &str = "ait.flops";
 
+/// The module's attribute that holds the matrix products that a configuration was chosen for, each with the configuration and where that is from.
+pub const PRODUCTS: &str = "ait.products";
+
 /// What the library says of a kernel.
 #[derive(Serialize)]
 struct Described<'a> {
@@ -45,6 +49,8 @@ struct Described<'a> {
 /// Lowers launches to kernels of a GPU.
 pub struct CudaLaunches<'c> {
     chip: &'static Chip,
+    /// What was measured.
+    tuning: Tuning,
     /// The module of kernels.
     device: Op<'c>,
     /// Kernel and argument types to the number of the kernel.
@@ -57,13 +63,13 @@ pub struct CudaLaunches<'c> {
 
 impl<'c> CudaLaunches<'c> {
     /// Makes the module of kernels.
-    pub fn new(pass: &PassContext<'c>, chip: &'static Chip) -> Result<Self, Failed> {
+    pub fn new(pass: &PassContext<'c>, chip: &'static Chip, tuning: Tuning) -> Result<Self, Failed> {
         let body = block_of(pass.op, 0).ok_or(Failed)?;
         let b = Builder::at_end(pass.context, body, melior::ir::Location::unknown(pass.context));
         let region = b.region(&[], |_, _| {});
         let attributes = [("sym_name", b.str_attr(DEVICE)), ("ait.chip", b.str_attr(chip.name))];
         let device = b.op("builtin.module", &[], &[], &attributes, vec![region]);
-        Ok(Self { chip, device, lowered: HashMap::new(), kernels: Vec::new(), flops: Some(0) })
+        Ok(Self { chip, tuning, device, lowered: HashMap::new(), kernels: Vec::new(), flops: Some(0) })
     }
 
     /// Is there a kernel for the op of `kernel`? Says so at the launch where there is none.
@@ -96,6 +102,13 @@ impl<'c> CudaLaunches<'c> {
             })?;
             texts.push(b.str_attr(&text));
         }
+        let source = |measured: bool| if measured { "table" } else { "model" };
+        let asked = self.tuning.asked().into_iter();
+        let asked: Vec<Attribute<'c>> =
+            asked.map(|a| b.str_attr(&format!("{} : {} ({})", a.product, a.config, source(a.measured)))).collect();
+        if !asked.is_empty() {
+            set_attribute(self.device, PRODUCTS, ArrayAttribute::new(pass.context, &asked).into());
+        }
         if let Some(flops) = self.flops.filter(|n| *n > 0) {
             set_attribute(self.device, FLOPS, b.i64_attr(flops));
         }
@@ -114,7 +127,8 @@ impl<'c> CudaLaunches<'c> {
         let number = self.kernels.len();
         let compute = site.compute()?;
         let name = name(number, &site.callee);
-        let launch = entry::lower(pass.context, self.chip, self.device, site.kernel, compute, &name, &site.types())?;
+        let chip = (self.chip, &self.tuning);
+        let launch = entry::lower(pass.context, chip, self.device, site.kernel, compute, &name, &site.types())?;
         self.kernels.push((compute.name(), launch));
         self.lowered.insert(key(site), number);
         Ok(number)

@@ -11,6 +11,7 @@
 //! * [`kernel`]: functions of kernels with their parameters, and the launch that fits them
 //! * [`codegen`]: from such a module to PTX
 //! * [`to_nvvm`]: kernels written in the cute dialect, lowered to such a module
+//! * [`tuning`]: tables of measured configurations
 //! * [`ptxas`]: from PTX to a cubin, with what the assembler says of each kernel
 
 pub mod chip;
@@ -23,5 +24,6 @@ pub mod launch;
 pub mod math;
 pub mod ptxas;
 pub mod to_nvvm;
+pub mod tuning;
 
 pub use chip::Chip;

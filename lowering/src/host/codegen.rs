@@ -8,6 +8,7 @@ use inkwell::{
     module::Module as LlvmModule,
     passes::PassBuilderOptions,
     targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple},
+    values::BasicValue,
 };
 use melior::{Context, ir::Module, pass::PassManager, utility::parse_pass_pipeline};
 use std::sync::Once;
@@ -21,6 +22,9 @@ pub enum CodegenError {
     /// LLVM said no.
     #[error("LLVM failed: {0}; this is a bug, please report it")]
     Llvm(String),
+    /// A program that is to stand alone calls the runtime.
+    #[error("its host program calls {0}, which only a library has: compile the model to a library (--emit=so)")]
+    Unsupported(String),
 }
 
 /// The upstream conversions from scf, vector, memref, arith and math to the llvm dialect.
@@ -64,16 +68,64 @@ pub fn object(module: &Module<'_>, target: &CpuTarget) -> Result<Vec<u8>, Codege
     let context = inkwell::context::Context::create();
     let llvm = translate(module, &context)?;
     let machine = machine(target)?;
-    define_truncation(&context, &llvm)?;
+    link_ir(&context, &llvm, TRUNCATION)?;
     prepare(&context, &llvm, target, &machine);
+    assemble(&llvm, &machine)
+}
+
+/// What makes a host program an object file of its own, without the runtime.
+pub struct Standalone<'a> {
+    /// LLVM IR that defines what the program calls.
+    pub ir: &'a str,
+    /// The functions that stay visible.
+    pub exports: &'a [String],
+    /// Bytes of arrays that the IR declares.
+    pub data: &'a [(&'a str, &'a [u8])],
+}
+
+/// As [`object`], of a program linked with what it calls. Errors: a call of a function that is defined nowhere.
+pub fn standalone_object(
+    module: &Module<'_>,
+    target: &CpuTarget,
+    standalone: &Standalone<'_>,
+) -> Result<Vec<u8>, CodegenError> {
+    let context = inkwell::context::Context::create();
+    let llvm = translate(module, &context)?;
+    let machine = machine(target)?;
+    link_ir(&context, &llvm, standalone.ir)?;
+    prepare(&context, &llvm, target, &machine);
+    for (name, bytes) in standalone.data {
+        let missing = || CodegenError::Llvm(format!("no array '{name}' is declared"));
+        let global = llvm.get_global(name).ok_or_else(missing)?;
+        global.set_initializer(&context.const_string(bytes, false));
+        global.set_linkage(inkwell::module::Linkage::Internal);
+    }
+    for function in llvm.get_functions() {
+        let name = function.get_name().to_string_lossy();
+        if function.count_basic_blocks() == 0 {
+            let used = function.as_global_value().as_pointer_value().get_first_use().is_some();
+            if used && name.starts_with("aitmlir_") {
+                return Err(CodegenError::Unsupported(name.into_owned()));
+            }
+        } else if standalone.exports.iter().any(|export| *export == name) {
+            function.set_linkage(inkwell::module::Linkage::External);
+        } else {
+            function.set_linkage(inkwell::module::Linkage::Internal);
+        }
+    }
+    assemble(&llvm, &machine)
+}
+
+/// Optimises a module and makes an object file of it.
+fn assemble(llvm: &LlvmModule<'_>, machine: &TargetMachine) -> Result<Vec<u8>, CodegenError> {
     let options = PassBuilderOptions::create();
     options.set_loop_vectorization(true);
     options.set_loop_slp_vectorization(true);
     options.set_loop_interleaving(true);
     options.set_loop_unrolling(true);
     let failed = |error: inkwell::support::LLVMString| CodegenError::Llvm(error.to_string());
-    llvm.run_passes("default<O2>", &machine, options).map_err(failed)?;
-    let buffer = machine.write_to_memory_buffer(&llvm, FileType::Object).map_err(failed)?;
+    llvm.run_passes("default<O2>", machine, options).map_err(failed)?;
+    let buffer = machine.write_to_memory_buffer(llvm, FileType::Object).map_err(failed)?;
     Ok(buffer.as_slice().to_vec())
 }
 
@@ -96,11 +148,12 @@ define weak hidden bfloat @__truncsfbf2(float %x) {
 }
 ";
 
-fn define_truncation<'x>(context: &'x inkwell::context::Context, llvm: &LlvmModule<'x>) -> Result<(), CodegenError> {
+/// Links a module of LLVM IR, given as text, into another.
+fn link_ir<'x>(context: &'x inkwell::context::Context, llvm: &LlvmModule<'x>, text: &str) -> Result<(), CodegenError> {
     let failed = |error: inkwell::support::LLVMString| CodegenError::Llvm(error.to_string());
-    let text = MemoryBuffer::create_from_memory_range_copy(TRUNCATION.as_bytes(), "truncation");
-    let function = context.create_module_from_ir(text).map_err(failed)?;
-    llvm.link_in_module(function).map_err(failed)
+    let text = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "linked");
+    let module = context.create_module_from_ir(text).map_err(failed)?;
+    llvm.link_in_module(module).map_err(failed)
 }
 
 /// The LLVM IR of a module of the llvm dialect, before LLVM's optimiser.

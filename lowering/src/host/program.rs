@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     cpu::view::View,
-    cuda::{chip, launch::CudaLaunches},
+    cuda::{chip, launch::CudaLaunches, tuning::Tuning},
 };
 use aitmlir_dialects::{
     ait::OpView,
@@ -34,7 +34,14 @@ pub static LOWER_HOST: PassDecl = PassDecl {
         launched kernel is lowered for the buffer types of its launch. The module gets `ait.constants`, the names of the constants in the order of the numbers by which the \
         program asks for them. For a GPU (`chip=sm_90a`) the kernels of `@main` become a module `@device` beside the host program, with \
         `ait.kernels`, a JSON text a kernel that says how it is started; `@fold` stays on the CPU.",
-    options: &[PassOption { name: "chip", help: "the GPU to lower kernels for; empty for the CPU", default: "" }],
+    options: &[
+        PassOption { name: "chip", help: "the GPU to lower kernels for; empty for the CPU", default: "" },
+        PassOption {
+            name: "tuning",
+            help: "a table of measured configurations, asked before the one that ships",
+            default: "",
+        },
+    ],
     run,
 };
 
@@ -50,7 +57,11 @@ fn run<'c>(pass: &PassContext<'c>) -> Result<(), Failed> {
             Some(chip) => {
                 // The compiler's context has it loaded; the developer tools load a dialect when it is first parsed.
                 pass.context.get_or_load_dialect("nvvm");
-                Some(CudaLaunches::new(pass, chip)?)
+                let tuning = Tuning::read(pass.option("tuning")).map_err(|cause| {
+                    emit_op_error(pass.op, &format!("cannot be lowered with this tuning table: {cause}"));
+                    Failed
+                })?;
+                Some(CudaLaunches::new(pass, chip, tuning)?)
             }
             None => {
                 emit_op_error(pass.op, &format!("cannot be lowered for '{name}', which is no known GPU"));

@@ -165,6 +165,15 @@ func.func @local_tile_rank(%v: !cute.view<f16, gmem, align<16>, "(64,64):(64,1)"
   return
 }
 // -----
+func.func @slice_rank(%v: !cute.view<f16, gmem, align<16>, "((8,1),4,1):((1,0),512,0)">, %c: !cute.coord<"(_,?)">) {
+  // expected-error@+2 {{'cute.slice' op slice: coordinate (_,?) does not fit the shape ((8,1),4,1)}}
+  // expected-error@+1 {{'cute.slice' op failed to infer returned types}}
+  %x = cute.slice(%v, %c) : (!cute.view<f16, gmem, align<16>, "((8,1),4,1):((1,0),512,0)">, !cute.coord<"(_,?)">) -> !cute.view<f16, gmem, align<16>, "((8,1),1):((1,0),0)">
+  return
+}
+
+// -----
+
 func.func @copy_c1(%a: !cute.copy_atom<"universal.128", f16>, %s: !cute.view<f32, gmem, align<16>, "8:1">, %d: !cute.view<f16, rmem, align<16>, "8:1">) {
   // expected-error@+1 {{'cute.copy' op C1: the atom copies f16, the source has f32}}
   cute.copy(%a, %s, %d) : (!cute.copy_atom<"universal.128", f16>, !cute.view<f32, gmem, align<16>, "8:1">, !cute.view<f16, rmem, align<16>, "8:1">) -> ()

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     cpu::{Unsupported, map::inline_at},
-    cuda::Chip,
+    cuda::{Chip, tuning::Tuning},
 };
 use aitmlir_dialects::{
     ait::{MatrixLayout, OpView},
@@ -70,7 +70,7 @@ pub fn emit<'c>(whole: &Whole<'_, 'c>) -> Result<KernelLaunch, Unsupported> {
     let name = |number: usize| if number == 0 { whole.name.to_owned() } else { format!("{}_v{number}", whole.name) };
     let illegal = |cause: Illegal| Unsupported(format!("has no legal configuration: {cause}"));
     if whole.chip.hopper && problem.dtype.half() {
-        for (when, config) in hopper(&problem) {
+        for (when, config) in hopper(&problem, whole.tuning) {
             let name = name(variants.len());
             let launch =
                 gemm_sm90::emit(whole.context, whole.module, &name, &problem, config, &region).map_err(illegal)?;
@@ -130,7 +130,7 @@ fn both(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
 const MANY_ROWS: i64 = 4096;
 
 /// Configurations of the kernel of sm_90a, each with the launches that it is for.
-fn hopper(problem: &Problem) -> Vec<(Option<Expr>, Config)> {
+fn hopper(problem: &Problem, tuning: &Tuning) -> Vec<(Option<Expr>, Config)> {
     let elements = 16 / problem.dtype.bytes();
     let (Some(a), Some(b)) = (multiples(&problem.a, elements), multiples(&problem.b, elements)) else { return vec![] };
     let loads = both(a, b);
@@ -146,7 +146,7 @@ fn hopper(problem: &Problem) -> Vec<(Option<Expr>, Config)> {
         k: size(&problem.k, 1024),
         batch: size(&problem.batch, 1),
     };
-    let chosen = |m: i64| choose(Sizes { m, ..sizes }, problem, stores);
+    let chosen = |m: i64| choose(Sizes { m, ..sizes }, problem, stores, tuning);
     let mut list = Vec::new();
     if known(&problem.m).is_none() {
         for rows in [16, 64] {

@@ -21,7 +21,7 @@ mod single;
 mod softmax;
 mod threads;
 
-use super::Chip;
+use super::{Chip, tuning::Tuning};
 use crate::cpu::{Kernel, Unsupported};
 use aitmlir_dialects::{ait::OpView, types::Val};
 use kernel_launch::{Expr, KernelLaunch};
@@ -99,6 +99,8 @@ pub struct Whole<'a, 'c> {
     pub operands: &'a [Operand<'c>],
     /// Names of the integers of the launch.
     pub dims: &'a [String],
+    /// What was measured.
+    pub tuning: &'a Tuning,
 }
 
 /// A buffer of a launch.

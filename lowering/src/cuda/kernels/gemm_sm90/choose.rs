@@ -1,7 +1,11 @@
 //! Choosing a configuration: candidates, what they are expected to cost, and a table of what was measured.
 
 use super::{Config, Schedule};
-use crate::cuda::{chip, kernels::problem::Problem};
+use crate::cuda::{
+    chip,
+    kernels::problem::Problem,
+    tuning::{Product, Tuning},
+};
 
 /// Sizes of a product that a configuration is chosen for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,16 +103,6 @@ fn few_rows() -> Vec<Config> {
     configs
 }
 
-/// Measured on the GPU that the file names: one line a shape.
-const TABLE: &str = include_str!("h200.txt");
-
-/// The configuration that the table has for a product.
-fn measured(sizes: Sizes) -> Option<Config> {
-    let key = format!("{} {} {} {} ", sizes.m, sizes.n, sizes.k, sizes.batch);
-    let line = TABLE.lines().find(|line| line.starts_with(&key))?;
-    parse(line[key.len()..].split_whitespace().next()?)
-}
-
 /// The configuration of that short name: see [`Config::short_name`].
 pub fn parse(name: &str) -> Option<Config> {
     candidates()
@@ -117,21 +111,31 @@ pub fn parse(name: &str) -> Option<Config> {
         .find(|config| config.short_name() == name)
 }
 
-/// The configuration for a product: the measured one where there is one, else the cheapest legal one. `legal` says whether the kernel takes it.
-pub fn choose(sizes: Sizes, problem: &Problem, tma_store: bool) -> Option<Config> {
-    let adapted = |config: Config| Config { tma_store, ..config };
-    let legal = |config: &Config| config.check(problem).is_ok();
-    if let Some(config) = measured(sizes).map(adapted).filter(legal) {
-        return Some(config);
-    }
-    let mut best: Option<(f64, Config)> = None;
-    for config in candidates().into_iter().map(adapted).filter(legal) {
-        let Some(cost) = cost(sizes, &config) else { continue };
-        if best.is_none_or(|(least, _)| cost < least) {
-            best = Some((cost, config));
-        }
-    }
-    best.map(|(_, config)| config)
+/// The configuration for a product: the measured one where there is one, else the cheapest legal one. `tma_store`: the result may leave through TMA.
+pub fn choose(sizes: Sizes, problem: &Problem, tma_store: bool, tuning: &Tuning) -> Option<Config> {
+    let product = Product::of(problem, [sizes.m, sizes.n, sizes.k, sizes.batch]);
+    let measured = tuning.find(ARCHITECTURE, &product).and_then(parse).map(|config| adapted(config, tma_store));
+    let measured = measured.filter(|config| config.check(problem).is_ok());
+    let config = measured.or_else(|| {
+        let expected = legal(sizes, problem, tma_store).into_iter().filter_map(|(cost, config)| Some((cost?, config)));
+        expected.reduce(|best, next| if next.0 < best.0 { next } else { best }).map(|(_, config)| config)
+    })?;
+    tuning.note(product, config.short_name(), measured.is_some());
+    Some(config)
+}
+
+/// The architecture whose rows of the tables are of this kernel.
+const ARCHITECTURE: &str = "sm_90a";
+
+/// A candidate as the kernel for a result takes it.
+pub fn adapted(config: Config, tma_store: bool) -> Config {
+    Config { tma_store: tma_store && config.tma_store, ..config }
+}
+
+/// All candidates that can compute a problem, with the clocks that each is expected to take; `None` where it is not meant for such sizes.
+pub fn legal(sizes: Sizes, problem: &Problem, tma_store: bool) -> Vec<(Option<f64>, Config)> {
+    let all = candidates().into_iter().map(|config| adapted(config, tma_store));
+    all.filter(|config| config.check(problem).is_ok()).map(|config| (cost(sizes, &config), config)).collect()
 }
 
 /// Clocks that a configuration is expected to take; `None` where it is not meant for such sizes.
@@ -212,18 +216,10 @@ mod tests {
     }
 
     #[test]
-    fn every_line_of_the_table_names_a_configuration() {
-        for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
-            let name = line.split_whitespace().nth(4);
-            assert!(name.and_then(parse).is_some(), "{line}");
-        }
-    }
-
-    #[test]
     fn few_rows_and_large_products_get_what_suits_them() {
         let problem =
             Problem::linear(crate::cuda::kernels::problem::Dtype::F16, Expr::Dim(0), Expr::Dim(1), Expr::Dim(2));
-        let choose = |m, n, k| choose(Sizes { m, n, k, batch: 1 }, &problem, true).unwrap();
+        let choose = |m, n, k| choose(Sizes { m, n, k, batch: 1 }, &problem, true, &Tuning::default()).unwrap();
         assert!(choose(3, 5000, 4096).swapped);
         let large = choose(9000, 9000, 9000);
         assert!(!large.swapped && large.split == 1 && large.columns >= 128);

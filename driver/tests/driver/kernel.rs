@@ -1,0 +1,143 @@
+//! `--emit=kernel`: the example of `examples/kernel/`, compiled by cc and run on the simulator as the CUDA driver.
+
+use std::ffi::c_int;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use aitmlir_driver::compile::{self, Options, phases::Emit};
+use aitmlir_driver::package::WeightsPlace;
+use aitmlir_driver::run::sim::{self, Simulator};
+use aitmlir_lowering::target::Target;
+use aitmlir_runtime::ffi::device::DeviceTable;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn example(file: &str) -> PathBuf {
+    root().join("examples/kernel").join(file)
+}
+
+/// Exports the example as `name`.o and `name`.h in a folder.
+fn export(folder: &Path, name: &str) {
+    let options = Options {
+        input: example("linear.mlir"),
+        output: folder.join(name),
+        emit: Emit::Kernel,
+        kernel: None,
+        target: Target::parse("cuda:sm_90a").expect("a target"),
+        embed_ptx: true,
+        ptxas: None,
+        cache: None,
+        tuning_table: None,
+        weights: WeightsPlace::Embed,
+        name: Some(name.to_owned()),
+        dims: Vec::new(),
+        shapes: Vec::new(),
+        dump_phases: None,
+        timings: false,
+        verbose: false,
+    };
+    compile::compile(&options).expect("exported");
+}
+
+/// A C compiler with the folder's headers; its arguments follow.
+fn cc(folder: &Path) -> Command {
+    let mut command = Command::new("cc");
+    command.current_dir(folder).args(["-O1", "-Wall", "-Wextra", "-Werror"]).arg("-I").arg(folder);
+    command
+}
+
+fn succeeds(command: &mut Command) {
+    let output = command.output().expect("it starts");
+    assert!(output.status.success(), "{command:?}:\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_kernel_runs_in_a_c_program() {
+    let folder = tempfile::tempdir().expect("folder");
+    let folder = folder.path();
+    export(folder, "linear");
+    let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver/kernel/fake_cuda.c");
+    let shared = ["-shared", "-fPIC"];
+    let include = root().join("runtime/include");
+    let soname = ["-Wl,-soname,libcuda.so.1", "-o", "libcuda.so.1"];
+    succeeds(cc(folder).args(shared).arg("-I").arg(include).arg(fake).args(soname));
+    let program = ["linear.o", "-L.", "-l:libcuda.so.1", "-lm", "-Dmain=use_kernel", "-o", "program.so", "-Wl,-ztext"];
+    succeeds(cc(folder).args(shared).arg(example("linear.c")).args(program));
+
+    let simulator = Simulator::new(sim::Options { checks: ptx_sim::Checks::ALL, counters: false, svg: None });
+    // SAFETY: the libraries were made above; the functions have these types. The simulator outlives their calls.
+    unsafe {
+        let driver = libloading::Library::new(folder.join("libcuda.so.1")).expect("the driver");
+        let using = driver.get::<extern "C" fn(*const DeviceTable)>(b"fake_cuda_use").expect("a function");
+        using(simulator.table());
+        // The kernel finds the driver by its name, since that is loaded.
+        let program = libloading::Library::new(folder.join("program.so")).expect("the program");
+        let run = program.get::<extern "C" fn() -> c_int>(b"use_kernel").expect("main");
+        assert_eq!(run(), 0, "the program has printed why");
+        let open = driver.get::<extern "C" fn() -> c_int>(b"fake_cuda_open").expect("a function");
+        assert_eq!(open(), 0, "contexts left");
+    }
+    let (findings, text) = simulator.report();
+    assert_eq!(findings, 0, "{text}");
+}
+
+#[test]
+fn a_kernel_says_that_there_is_no_driver() {
+    let folder = tempfile::tempdir().expect("folder");
+    let folder = folder.path();
+    for name in ["linear", "other"] {
+        export(folder, name);
+    }
+    // Two kernels in one program do not get into each other's way; the header is C++ too.
+    let text = "#include \"linear.h\"\n#include \"other.h\"\n#include <stdio.h>\nint main(void) {\n  linear_module *a = NULL;\n  \
+        other_module *b = NULL;\n  int s = linear_load(&a, 0), t = other_load(&b, 0);\n  \
+        printf(\"%s\\n%s\\n\", linear_message(s), other_message(t));\n  linear_unload(a);\n  other_unload(b);\n  return s;\n}\n";
+    std::fs::write(folder.join("two.cpp"), text).expect("written");
+    succeeds(cc(folder).args(["-std=c++17", "-x", "c++", "two.cpp", "-x", "none", "linear.o", "other.o", "-o", "two"]));
+    if Path::new("/dev/nvidiactl").exists() {
+        return;
+    }
+    let output = Command::new(folder.join("two")).output().expect("it starts");
+    let line = "the NVIDIA driver's library libcuda.so.1 is not installed or cannot be loaded\n";
+    assert_eq!(
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).as_ref()),
+        (Some(2), line.repeat(2).as_str())
+    );
+}
+
+#[test]
+fn a_raw_pointer_is_no_tensor() {
+    let folder = tempfile::tempdir().expect("folder");
+    let folder = folder.path();
+    export(folder, "linear");
+    let program = |x: &str| {
+        format!(
+            "#include \"linear.h\"\nint run(linear_module *module, linear_tensor_x x, linear_tensor_w w, linear_tensor_b b, linear_tensor_y \
+             y) {{\n  return linear_launch(module, {x}, w, b, y, NULL);\n}}\n"
+        )
+    };
+    let compile = |x: &str| {
+        std::fs::write(folder.join("call.c"), program(x)).expect("written");
+        let output = cc(folder).env("LC_ALL", "C").args(["-c", "call.c"]).output().expect("cc");
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert!(compile("x").0);
+    let (compiled, said) = compile("x.data");
+    assert!(!compiled && said.contains("incompatible type for argument 2 of 'linear_launch'"), "{said}");
+    assert!(!compile("w").0);
+}
+
+#[test]
+fn a_kernel_that_is_not_linked_is_named_by_the_linker() {
+    let folder = tempfile::tempdir().expect("folder");
+    let folder = folder.path();
+    export(folder, "linear");
+    let text = "#include \"linear.h\"\nint main(void) {\n  linear_module *module = NULL;\n  return linear_load(&module, 0);\n}\n";
+    std::fs::write(folder.join("alone.c"), text).expect("written");
+    let output = cc(folder).env("LC_ALL", "C").args(["alone.c", "-o", "alone"]).output().expect("cc");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("undefined reference to `linear_load'"), "{said}");
+    succeeds(cc(folder).args(["alone.c", "linear.o", "-o", "alone"]));
+}
