@@ -5,7 +5,7 @@ PYTHON := PYTHONPATH=test target/venv/bin/python -W error::SyntaxWarning
 export AITMLIR_BIN := target/$(if $(filter dev,$(PROFILE)),debug,release)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint docs conformance real-models bad-input facts sim gpu-bundle
+.PHONY: help build demo test lint docs conformance real-models bad-input facts sim agree-bundle agree gpu-bundle
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -50,6 +50,16 @@ facts: ## The layout algebra against the facts of the open CuTe IR
 
 sim: ## The PTX simulator: its kernels, planted faults and speed
 	cargo run -q --release -p ptx-sim --bin sim-report
+
+agree-bundle: ## Kernels of one instruction each, and those of nvcc and Triton, for a GPU machine, in target/agree-bundle
+	@mkdir -p target/agree-bundle/compilers
+	python3 test/gpu/agree/ops.py target/agree-bundle/agree
+	@cp test/gpu/agree/device.py test/gpu/agree/fill.py test/gpu/agree/run target/agree-bundle/
+	@cp -r runtime/sim/tests/compilers/manifest.json runtime/sim/tests/compilers/ptx target/agree-bundle/compilers/
+	@echo "copy target/agree-bundle to a GPU machine with Python 3 and numpy, start ./run there, and copy its folder out/ back"
+
+agree: ## The simulator against what a GPU wrote (target/agree-bundle/out): target/report/agree.json
+	cargo run -q -p ptx-sim --bin sim-agree -- target/agree-bundle/agree/manifest.json target/agree-bundle/out/agree
 
 gpu-bundle: ## Kernels, checks and timings for a GPU machine, in target/gpu-bundle (no GPU is needed here)
 	@scripts/setup test

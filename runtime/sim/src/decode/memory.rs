@@ -1,13 +1,13 @@
 //! Loads, stores, atomics and addresses.
 
 use super::Decoder;
-use super::variables::{Symbol, type_bytes};
+use super::variables::type_bytes;
 use crate::check::finding::Space;
 use crate::error::{Error, Result};
 use crate::exec::{alu, atomic};
 use crate::memory::address::{LOCAL_BASE, PARAM_BASE, SHARED_BASE};
 use crate::program::{Access, Mods, Op, Order, Src};
-use crate::syntax::{Instruction, Operand};
+use crate::syntax::Instruction;
 
 /// The space an opcode names.
 pub fn space(inst: &Instruction) -> Option<Space> {
@@ -162,8 +162,8 @@ impl Decoder<'_> {
         }
         let (base, offset) = self.address(inst, address)?;
         let mut place = space(inst).unwrap_or(Space::Generic);
-        if place == Space::Param && self.in_local(inst, address) {
-            place = Space::Local;
+        if place == Space::Param {
+            place = self.param_space(inst, address);
         }
         Ok(Access {
             space: place,
@@ -180,16 +180,6 @@ impl Decoder<'_> {
         matches!(part, "global" | "shared" | "local" | "const" | "param")
             || part.starts_with("shared::")
             || part.starts_with("param::")
-    }
-
-    /// Parameters of calls live in local memory.
-    fn in_local(&self, inst: &Instruction, address: usize) -> bool {
-        match self.address_parts(inst, address).ok().and_then(<[Operand]>::first) {
-            Some(Operand::Name(n) | Operand::Offset(n, _)) => {
-                matches!(self.symbol(n), Some(Symbol::Local(_)))
-            }
-            _ => false,
-        }
     }
 
     fn atom(&mut self, inst: &Instruction) -> Result<Op> {

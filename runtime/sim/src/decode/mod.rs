@@ -1,5 +1,6 @@
 //! From the tree to a program: names resolved, calls inlined, opcodes turned into operations, joins of branches found.
 
+mod call;
 mod flow;
 mod memory;
 mod operands;
@@ -12,10 +13,9 @@ mod variables;
 use crate::error::{Error, Result};
 use crate::memory::global::GlobalMemory;
 use crate::program::{Inst, LogicOp, Op, PredSrc, Program, Uses};
-use crate::syntax::{Function, Instruction, Module, Operand, Statement, parse};
+use crate::syntax::{Function, Instruction, Module, Statement, parse};
 use operands::Scope;
 use std::collections::HashMap;
-use variables::Symbol;
 
 /// Reads PTX text and prepares the kernel `name`; variables of the module are placed in `global`.
 pub fn compile(source: &str, name: &str, global: &mut GlobalMemory) -> Result<Program> {
@@ -144,6 +144,9 @@ impl<'m> Decoder<'m> {
                 Statement::BranchTargets(name, targets, line) => {
                     self.scope_mut().tables.insert(name.clone(), (targets.clone(), *line));
                 }
+                Statement::Prototype(name, returns, params) => {
+                    self.scope_mut().prototypes.insert(name.clone(), (*returns, *params));
+                }
                 Statement::Label(name, line) => self.label(name.clone(), *line)?,
                 Statement::Instruction(inst) => self.instruction(inst)?,
             }
@@ -238,69 +241,11 @@ impl<'m> Decoder<'m> {
             "ld" | "ldu" | "st" | "atom" | "red" | "cvta" | "isspacep" | "mapa" | "getctarank" | "createpolicy" => {
                 self.memory_op(inst)?
             }
-            "cp" | "mma" | "wgmma" | "ldmatrix" | "stmatrix" | "movmatrix" => self.tensor_op(inst)?,
+            "cp" | "mma" | "wmma" | "wgmma" | "ldmatrix" | "stmatrix" | "movmatrix" => self.tensor_op(inst)?,
             "bar" | "barrier" | "fence" | "membar" | "mbarrier" | "shfl" | "vote" | "match" | "redux" | "elect"
             | "activemask" | "setmaxnreg" => self.sync_op(inst)?,
             _ => self.scalar_op(inst)?,
         })
-    }
-
-    /// A call is the callee's body in place, its parameters in local memory.
-    fn call(&mut self, inst: &'m Instruction, guard: PredSrc) -> Result<()> {
-        let (mut name, mut lists) = (None, Vec::new());
-        for operand in &inst.operands {
-            match operand {
-                Operand::Name(n) if name.is_none() => name = Some(n.clone()),
-                Operand::List(list) => lists.push((name.is_some(), list)),
-                _ => {}
-            }
-        }
-        let unsupported = |why: &str| Err(Error::unsupported(inst.line, inst.opcode(), why));
-        let Some(name) = name else {
-            return unsupported("the callee has no name");
-        };
-        let module = self.module;
-        let callee = module.functions.iter().find(|f| f.name == name);
-        let Some((callee, body)) = callee.and_then(|c| Some((c, c.body.as_deref()?))) else {
-            return unsupported(&format!("function `{name}` is not in the module (or is called through a register)"));
-        };
-        if self.calls.iter().any(|c| c.0 == name) {
-            return unsupported("recursion is");
-        }
-        let after = format!("%after{}", self.insts.len());
-        if guard != PredSrc::Const(true) {
-            let PredSrc::Reg(r, negated) = guard else {
-                return unsupported("such a guard");
-            };
-            let target = self.target(&after, inst.line);
-            self.push(Op::Bra { target, join: 0 }, PredSrc::Reg(r, !negated), "bra", inst.line);
-        }
-        let block = self.block();
-        let mut bound: Vec<(String, Symbol)> = Vec::new();
-        for (is_argument, list) in lists {
-            let formal = if is_argument { &callee.params } else { &callee.returns };
-            for (f, actual) in formal.iter().zip(list) {
-                let Operand::Name(actual) = actual else {
-                    return unsupported("arguments must be parameters");
-                };
-                let Some(symbol) = self.symbol(actual) else {
-                    return unsupported("arguments must be parameters");
-                };
-                bound.push((f.name.clone(), symbol));
-            }
-        }
-        self.calls.push((name, Some(after.clone())));
-        self.open();
-        self.scope_mut().symbols.extend(bound);
-        self.static_shared(callee)?;
-        self.body(body)?;
-        self.scopes.pop();
-        self.calls.pop();
-        let pc = self.insts.len() as u32;
-        self.labels.insert((block, after), pc);
-        // Something must stand at the label.
-        self.push(Op::Nop, PredSrc::Const(true), "call", inst.line);
-        Ok(())
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Scope {
     pub symbols: HashMap<String, Symbol>,
     /// `.branchtargets`
     pub tables: HashMap<String, (Vec<String>, u32)>,
+    /// `.callprototype`: numbers of results and parameters.
+    pub prototypes: HashMap<String, (usize, usize)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +31,13 @@ struct Bank {
 impl Scope {
     /// An empty block.
     pub fn new(block: u32) -> Self {
-        Scope { block, registers: HashMap::new(), symbols: HashMap::new(), tables: HashMap::new() }
+        Scope {
+            block,
+            registers: HashMap::new(),
+            symbols: HashMap::new(),
+            tables: HashMap::new(),
+            prototypes: HashMap::new(),
+        }
     }
 }
 
@@ -110,6 +118,11 @@ impl Decoder<'_> {
             let index = index.filter(|i| bank.count.is_some_and(|c| *i < c))?;
             Some((bank.base + index as u32, bank.predicate))
         })
+    }
+
+    /// Whether a name is that of a value register.
+    pub fn is_register(&self, name: &str) -> bool {
+        matches!(self.lookup(name), Some((_, false)))
     }
 
     /// A predicate register by name.

@@ -2,10 +2,10 @@
 
 use super::{Decoder, logic};
 use crate::error::{Error, Result};
-use crate::exec::alu;
+use crate::exec::{alu, compare};
 use crate::numeric::convert::{Conversion, Scalar};
 use crate::numeric::minifloat::Round;
-use crate::program::{FloatClass, FloatTest, LogicOp, Mods, Op, PredSrc, Src};
+use crate::program::{FloatClass, FloatTest, LogicOp, MadCarry, Mods, Op, PredSrc, Src, Width};
 use crate::syntax::{Instruction, Operand};
 
 /// Modifiers that do not choose another row: the default rounding, and spellings of the default.
@@ -46,11 +46,20 @@ impl Decoder<'_> {
             _ if ty == "pred" => self.predicate_logic(inst, stem),
             "add" | "sub" if inst.has("cc") => self.carry(inst, stem, ty),
             "addc" | "subc" => self.carry(inst, stem, ty),
+            "madc" => self.mad_carry(inst, ty),
+            "mad" if inst.has("cc") => self.mad_carry(inst, ty),
             _ => self.alu(inst, stem, ty),
         }
     }
 
     fn alu(&mut self, inst: &Instruction, stem: &str, ty: &str) -> Result<Op> {
+        if let [_, ty, mode] = inst.parts.as_slice()
+            && stem == "prmt"
+        {
+            // The only opcode whose mode comes after its type.
+            let (name, ty) = (format!("prmt.{mode}"), ty.clone());
+            return self.row(inst, alu::find(&name, &ty), &ty, Mods::default(), "such a mode is not");
+        }
         let last = inst.parts.len() - 1;
         let float = matches!(ty, "f32" | "f64" | "f16" | "bf16" | "f16x2" | "bf16x2" | "f32x2");
         let middle = inst.parts.get(1..last.max(1)).unwrap_or_default();
@@ -60,17 +69,37 @@ impl Decoder<'_> {
             name.push('.');
             name.push_str(part);
         }
-        // `dp4a` names both its types.
-        let row = match name.split_once('.').filter(|_| stem == "dp4a") {
-            Some((stem, first)) => alu::find(stem, &format!("{first}.{ty}")),
-            None => alu::find(&name, ty),
+        // These name both their types.
+        let row = match name.rsplit_once('.').filter(|_| matches!(stem, "dp4a" | "dp2a" | "slct")) {
+            Some((name, first)) => alu::find(name, &format!("{first}.{ty}")),
+            // Some have a row of their own with `.ftz`.
+            None => inst
+                .has("ftz")
+                .then(|| alu::find(&format!("{name}.ftz"), ty))
+                .flatten()
+                .or_else(|| alu::find(&name, ty)),
         };
+        let width = match ty {
+            "f32" => Some(Width::Single),
+            "f32x2" => Some(Width::SinglePair),
+            "f16" => Some(Width::Half),
+            "f16x2" => Some(Width::HalfPair),
+            "bf16" => Some(Width::Brain),
+            "bf16x2" => Some(Width::BrainPair),
+            _ => None,
+        };
+        if inst.has("sat") && float && matches!(width, None | Some(Width::Brain | Width::BrainPair)) {
+            return Err(Error::unsupported(inst.line, inst.opcode(), "saturation is, of f32 and f16 only"));
+        }
+        let flag = |word: &str| width.is_some() && inst.has(word);
+        let mods = Mods { ftz: flag("ftz"), sat: flag("sat"), width: width.unwrap_or_default() };
+        self.row(inst, row, ty, mods, "there is no such instruction here")
+    }
+
+    /// The operation of a row, if there is one.
+    fn row(&self, inst: &Instruction, row: Option<alu::Row>, ty: &str, mods: Mods, missing: &str) -> Result<Op> {
         let Some(row) = row else {
-            let why = match middle.iter().find(|p| matches!(p.as_str(), "rz" | "rm" | "rp")) {
-                Some(round) => format!("arithmetic with rounding .{round} is not"),
-                None => "there is no such instruction here".to_string(),
-            };
-            return Err(Error::unsupported(inst.line, inst.opcode(), why));
+            return Err(Error::unsupported(inst.line, inst.opcode(), missing));
         };
         if inst.operands.len() != row.arity + 1 {
             let what = format!("`{}` takes {} operands, not {}", inst.opcode(), row.arity + 1, inst.operands.len());
@@ -79,11 +108,6 @@ impl Decoder<'_> {
         let mut src = [Src::Imm(0); 3];
         for (i, s) in src.iter_mut().enumerate().take(row.arity) {
             *s = self.src(inst, i + 1, ty)?;
-        }
-        let single = ty == "f32";
-        let mods = Mods { ftz: single && inst.has("ftz"), sat: single && inst.has("sat") };
-        if inst.has("sat") && float && !single {
-            return Err(Error::unsupported(inst.line, inst.opcode(), "saturation is, of f32 only"));
         }
         Ok(Op::Alu { f: row.f, dst: self.dst(inst, 0)?, src, mods })
     }
@@ -98,6 +122,18 @@ impl Decoder<'_> {
             carry_in: stem.ends_with('c'),
             carry_out: inst.has("cc"),
         })
+    }
+
+    fn mad_carry(&mut self, inst: &Instruction, ty: &str) -> Result<Op> {
+        let kind = MadCarry {
+            bits: if ty.ends_with("64") { 64 } else { 32 },
+            high: inst.has("hi"),
+            signed: ty.starts_with('s'),
+            carry_in: inst.parts.first().is_some_and(|p| p == "madc"),
+            carry_out: inst.has("cc"),
+        };
+        let src = [self.src(inst, 1, ty)?, self.src(inst, 2, ty)?, self.src(inst, 3, ty)?];
+        Ok(Op::MadCarry { dst: self.dst(inst, 0)?, src, kind })
     }
 
     fn predicate_logic(&mut self, inst: &Instruction, stem: &str) -> Result<Op> {
@@ -119,15 +155,16 @@ impl Decoder<'_> {
 
     fn setp(&mut self, inst: &Instruction, ty: &str) -> Result<Op> {
         let op = inst.parts.get(1).map_or("", String::as_str);
-        let Some(f) = alu::compare(op, ty) else {
+        let pair = ty.strip_suffix("x2");
+        let Some(f) = compare::compare(op, pair.unwrap_or(ty)) else {
             return Err(Error::unsupported(inst.line, inst.opcode(), "no such comparison is"));
         };
-        let combine = inst.parts.iter().skip(2).find_map(|p| logic(p));
         let (p, q) = self.pair(inst, 0)?;
-        let combine = match combine {
-            Some(op) => Some((op, self.pred(inst, 3)?)),
-            None => None,
-        };
+        let combine = self.combination(inst)?;
+        if pair.is_some() {
+            let dst = [self.maybe_predicate(p, inst.line)?, self.maybe_predicate(q, inst.line)?];
+            return Ok(Op::SetpPair { f, dst, src: [self.src(inst, 1, ty)?, self.src(inst, 2, ty)?], combine });
+        }
         Ok(Op::Setp {
             f,
             dst: self.maybe_predicate(p, inst.line)?,
@@ -142,17 +179,36 @@ impl Decoder<'_> {
     fn set(&mut self, inst: &Instruction, ty: &str) -> Result<Op> {
         let op = inst.parts.get(1).map_or("", String::as_str);
         let to = inst.parts.len().checked_sub(2).and_then(|i| inst.parts.get(i)).map_or("", String::as_str);
+        let pair = ty.strip_suffix("x2");
         let one = match to {
-            "u32" | "s32" => 0xFFFF_FFFF,
-            "f32" => 0x3F80_0000,
+            "u32" | "s32" if pair.is_none() => 0xFFFF_FFFF,
+            "u32" | "s32" | "u16" | "s16" => 0xFFFF,
+            "f32" if pair.is_none() => 0x3F80_0000,
+            "f16" | "f16x2" => 0x3C00,
+            "bf16" | "bf16x2" => 0x3F80,
             _ => {
-                return Err(Error::unsupported(inst.line, inst.opcode(), "results of 32 bits are"));
+                return Err(Error::unsupported(inst.line, inst.opcode(), "no such result is"));
             }
         };
-        let Some(f) = alu::compare(op, ty) else {
+        let Some(f) = compare::compare(op, pair.unwrap_or(ty)) else {
             return Err(Error::unsupported(inst.line, inst.opcode(), "no such comparison is"));
         };
-        Ok(Op::Set { f, dst: self.dst(inst, 0)?, a: self.src(inst, 1, ty)?, b: self.src(inst, 2, ty)?, one })
+        Ok(Op::Set {
+            f,
+            dst: self.dst(inst, 0)?,
+            a: self.src(inst, 1, ty)?,
+            b: self.src(inst, 2, ty)?,
+            one,
+            halves: pair.is_some(),
+            combine: self.combination(inst)?,
+            ftz: inst.has("ftz") && ty == "f32",
+        })
+    }
+
+    /// The predicate that a comparison is combined with, and how.
+    fn combination(&self, inst: &Instruction) -> Result<Option<(LogicOp, PredSrc)>> {
+        let op = inst.parts.iter().skip(2).find_map(|p| logic(p));
+        op.map(|op| Ok((op, self.pred(inst, 3)?))).transpose()
     }
 
     fn testp(&mut self, inst: &Instruction, ty: &str) -> Result<Op> {

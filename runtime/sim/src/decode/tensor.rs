@@ -1,18 +1,23 @@
 //! Matrix instructions and asynchronous copies.
 
 use super::Decoder;
+use crate::check::finding::Space;
 use crate::error::{Error, Result};
 use crate::exec::atomic;
-use crate::program::{BulkDir, BulkOp, BulkType, CpAsyncOp, MatrixOp, MmaOp, Op, PredSrc, Src, WgmmaOp};
+use crate::program::{
+    BulkDir, BulkOp, BulkType, CpAsyncOp, MatrixOp, MmaOp, Op, PredSrc, Src, WgmmaOp, WmmaMemory, WmmaOp,
+};
 use crate::syntax::{Instruction, Operand};
 use crate::tensor::mma::{Element, MmaShape};
 use crate::tensor::wgmma::WgmmaShape;
+use crate::tensor::wmma::WmmaFragment;
 
 impl Decoder<'_> {
     /// Instructions of tensor cores and copy engines.
     pub fn tensor_op(&mut self, inst: &Instruction) -> Result<Op> {
         match inst.parts.first().map_or("", String::as_str) {
             "mma" => self.mma_op(inst),
+            "wmma" => self.wmma_op(inst),
             "wgmma" => self.wgmma_op(inst),
             "ldmatrix" | "stmatrix" => self.matrix_op(inst),
             "movmatrix" => Ok(Op::Movmatrix { dst: self.dst(inst, 0)?, src: self.src(inst, 1, "b32")? }),
@@ -53,6 +58,73 @@ impl Decoder<'_> {
             return Err(Error::syntax(inst.line, what));
         }
         Ok(Op::Mma(Box::new(op)))
+    }
+
+    fn wmma_op(&mut self, inst: &Instruction) -> Result<Op> {
+        let verb = inst.parts.get(1).map_or("", String::as_str);
+        let name = inst.parts.iter().find(|p| p.starts_with('m') && p.contains('k')).map_or("", String::as_str);
+        let types: Vec<Element> = inst.parts.iter().filter_map(|p| Element::parse(p)).collect();
+        let role = inst.parts.get(2).map_or("", String::as_str);
+        if verb != "mma" {
+            let fragment = types.first().and_then(|t| WmmaFragment::find(name, role, *t));
+            let Some(fragment) = fragment else {
+                return self.refuse(inst, "no such matrix is");
+            };
+            let store = verb == "store";
+            let (regs, address) = if store { (1, 0) } else { (0, 1) };
+            let regs = self.registers_of(inst, regs)?.into_iter().map(Src::Reg).collect::<Vec<_>>();
+            self.wmma_count(inst, &fragment, regs.len())?;
+            let (addr, offset) = self.address(inst, address)?;
+            let stride = if inst.operands.len() > 2 { Some(self.src(inst, 2, "u32")?) } else { None };
+            let space = super::memory::space(inst).unwrap_or(Space::Generic);
+            let by_column = inst.has("col");
+            return Ok(Op::WmmaMemory(Box::new(WmmaMemory {
+                fragment,
+                regs,
+                store,
+                by_column,
+                space,
+                addr,
+                offset,
+                stride,
+            })));
+        }
+        // Halves name D and C alone.
+        let types = match types.as_slice() {
+            [d, c] => [*d, Element::F16, Element::F16, *c],
+            [d, a, b, c] => [*d, *a, *b, *c],
+            _ => return self.refuse(inst, "such types are not"),
+        };
+        let mut fragments = Vec::new();
+        for (role, ty) in ["d", "a", "b", "c"].iter().zip(types) {
+            match WmmaFragment::find(name, role, ty) {
+                Some(f) => fragments.push(f),
+                None => return self.refuse(inst, "no such shape is"),
+            }
+        }
+        let Ok(fragments) = <[WmmaFragment; 4]>::try_from(fragments) else {
+            return self.refuse(inst, "no such shape is");
+        };
+        let op = WmmaOp {
+            fragments,
+            d: self.registers_of(inst, 0)?,
+            a: self.values_of(inst, 1, "b64")?,
+            b: self.values_of(inst, 2, "b64")?,
+            c: self.values_of(inst, 3, "b64")?,
+            satfinite: inst.has("satfinite"),
+        };
+        for (f, count) in op.fragments.iter().zip([op.d.len(), op.a.len(), op.b.len(), op.c.len()]) {
+            self.wmma_count(inst, f, count)?;
+        }
+        Ok(Op::Wmma(Box::new(op)))
+    }
+
+    fn wmma_count(&self, inst: &Instruction, fragment: &WmmaFragment, count: usize) -> Result<()> {
+        if fragment.registers == count {
+            return Ok(());
+        }
+        let what = format!("`{}` takes {} registers, not {count}", inst.opcode(), fragment.registers);
+        Err(Error::syntax(inst.line, what))
     }
 
     fn matrix_op(&mut self, inst: &Instruction) -> Result<Op> {

@@ -11,7 +11,7 @@ pub fn of(op: &Op) -> Uses {
     let mut uses = Uses::default();
     let Uses { reads, writes } = &mut uses;
     match op {
-        Op::Alu { dst, src, .. } | Op::Lop3 { dst, src, .. } => {
+        Op::Alu { dst, src, .. } | Op::Lop3 { dst, src, .. } | Op::MadCarry { dst, src, .. } => {
             writes.push(*dst);
             add(reads, src);
         }
@@ -28,6 +28,7 @@ pub fn of(op: &Op) -> Uses {
             add(reads, src);
         }
         Op::Setp { a, b, .. } => add(reads, &[*a, *b]),
+        Op::SetpPair { src, .. } => add(reads, src),
         Op::PredFromTest { src, .. } | Op::Isspacep { src, .. } => add(reads, &[*src]),
         Op::Pack { dst, src, .. } => {
             writes.push(*dst);
@@ -63,6 +64,14 @@ pub fn of(op: &Op) -> Uses {
             add(reads, &op.b);
             add(reads, &op.c);
         }
+        Op::Wmma(op) => {
+            writes.extend(&op.d);
+            add(reads, &op.a);
+            add(reads, &op.b);
+            add(reads, &op.c);
+        }
+        Op::WmmaMemory(op) if op.store => add(reads, &op.regs),
+        Op::WmmaMemory(op) => add(writes, &op.regs),
         Op::Matrix(op) if op.store => add(reads, &op.regs),
         Op::Matrix(op) => add(writes, &op.regs),
         Op::Mapa { dst, addr, .. } | Op::GetCtaRank { dst, addr, .. } => {

@@ -8,6 +8,11 @@ use crate::numeric::convert::Scalar;
 use crate::program::Param;
 use crate::syntax::{Function, Init, Statement, Variable};
 
+/// Addresses of functions, which only calls through registers look at.
+pub const FUNCTION_BASE: u64 = 0x0100_0000_0000;
+/// Between two functions.
+pub const FUNCTION_STEP: u64 = 256;
+
 /// Where a name leads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Symbol {
@@ -51,6 +56,10 @@ impl Decoder<'_> {
         let module = self.module;
         let mut next = MODULE_BASE;
         let mut placed = Vec::new();
+        for (i, f) in module.functions.iter().enumerate() {
+            let address = FUNCTION_BASE + i as u64 * FUNCTION_STEP;
+            self.scope_mut().symbols.insert(f.name.clone(), Symbol::Global(address));
+        }
         for v in &module.variables {
             let (bytes, align) = layout(v)?;
             if v.space == "shared" {

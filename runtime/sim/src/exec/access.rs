@@ -49,6 +49,9 @@ impl Cluster<'_> {
     /// Where `bytes` bytes at `address` of `space` lie, for a lane of `w`; or why nowhere.
     pub fn resolve(&self, w: &Warp, space: Space, address: u64, bytes: u64) -> Result<Target, String> {
         let (space, address) = if space == Space::Generic { from_generic(address) } else { (space, address) };
+        // Addresses of these windows have 32 bits: a negative offset wraps around.
+        let window = matches!(space, Space::Shared | Space::SharedCluster | Space::Local | Space::Param);
+        let address = if window { address & 0xFFFF_FFFF } else { address };
         match space {
             Space::Shared | Space::SharedCluster => self.resolve_shared(w, space, address, bytes),
             Space::Local => {
@@ -236,13 +239,19 @@ impl Cluster<'_> {
                 let unfenced = actor.proxy && self.clocks.saw(thread, other, false);
                 let line = other.line();
                 let verb = if wrote { "write" } else { "read" };
+                let same = if wrote && data.is_some_and(|d| self.holds(w, target, d)) {
+                    ", with the bytes that are there"
+                } else {
+                    ""
+                };
                 let (kind, detail) = if unfenced {
                     (
                         Kind::MissingProxyFence,
                         format!("the {verb} at line {line} needs a fence.proxy.async on its way here"),
                     )
                 } else {
-                    (Kind::Race, format!("nothing orders it after the {verb} at line {line} by {}", self.who(other)))
+                    let who = self.who(other);
+                    (Kind::Race, format!("nothing orders it after the {verb} at line {line} by {who}{same}"))
                 };
                 self.report(kind, w, actor.lane, inst, what(detail, Some(line)));
             }
@@ -253,9 +262,11 @@ impl Cluster<'_> {
     /// Lanes of one instruction that write the same bytes to the same place: one of them wins, all the same.
     fn harmless(&self, w: &Warp, inst: &Inst, other: Stamp, target: Target, data: Option<&[u8]>) -> bool {
         let mates = other.cluster == self.index && (w.base..w.base + 32).contains(&other.agent);
-        let Some(data) = data.filter(|_| mates && other.line() == inst.line) else {
-            return false;
-        };
+        mates && other.line() == inst.line && data.is_some_and(|data| self.holds(w, target, data))
+    }
+
+    /// Whether memory holds these bytes.
+    fn holds(&self, w: &Warp, target: Target, data: &[u8]) -> bool {
         let mut now = vec![0; data.len()];
         self.read(w, 0, target, &mut now);
         now == data

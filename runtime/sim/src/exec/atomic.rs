@@ -1,7 +1,7 @@
 //! `atom` and `red`: each operation a row, on the bits of one element.
 
 use super::access::{Actor, Target, UPDATE};
-use super::alu::{max32, min32};
+use super::float::{max32, min32};
 use super::lane::{B, H, Lane};
 use super::memory::element;
 use crate::machine::cluster::Cluster;
@@ -19,8 +19,10 @@ pub struct AtomOp {
     pub name: &'static str,
     /// Bytes of the type it combines; a vector type is combined element by element.
     pub bytes: u32,
-    /// The combination.
+    /// The combination in shared memory.
     pub f: Combine,
+    /// The combination in global memory, where it is another.
+    pub global: Option<Combine>,
 }
 
 impl fmt::Debug for AtomOp {
@@ -40,6 +42,7 @@ macro_rules! row {
         AtomOp {
             name: $name,
             bytes: $bytes,
+            global: None,
             f: |a, b, _| {
                 let ($a, $b) = (<$t as Lane>::get(a), <$t as Lane>::get(b));
                 ($e).put()
@@ -66,16 +69,16 @@ const ROWS: &[AtomOp] = &[
     row!("add.s32", 4, u32, |a, b| a.wrapping_add(b)),
     row!("add.u64", 8, u64, |a, b| a.wrapping_add(b)),
     row!("add.s64", 8, u64, |a, b| a.wrapping_add(b)),
-    row!("add.f32", 4, f32, |a, b| a + b),
-    row!("add.f64", 8, f64, |a, b| a + b),
+    AtomOp { name: "add.f32", bytes: 4, global: Some(|a, b, _| flushed_sum32(a, b)), f: |a, b, _| (f32::get(a) + f32::get(b)).put() },
+    AtomOp { name: "add.f64", bytes: 8, global: Some(|a, b, _| sum64(b, a, 0)), f: |a, b, _| sum64(a, b, 1 << 51) },
     row!("add.f16", 2, H, |a, b| H(a.0 + b.0)),
     row!("add.bf16", 2, B, |a, b| B(a.0 + b.0)),
-    AtomOp { name: "add.f16x2", bytes: 4, f: halves!(H, |a, b| a + b) },
-    AtomOp { name: "add.bf16x2", bytes: 4, f: halves!(B, |a, b| a + b) },
-    AtomOp { name: "min.f16x2", bytes: 4, f: halves!(H, min32) },
-    AtomOp { name: "max.f16x2", bytes: 4, f: halves!(H, max32) },
-    AtomOp { name: "min.bf16x2", bytes: 4, f: halves!(B, min32) },
-    AtomOp { name: "max.bf16x2", bytes: 4, f: halves!(B, max32) },
+    AtomOp { name: "add.f16x2", bytes: 4, global: None, f: halves!(H, |a, b| a + b) },
+    AtomOp { name: "add.bf16x2", bytes: 4, global: None, f: halves!(B, |a, b| a + b) },
+    AtomOp { name: "min.f16x2", bytes: 4, global: None, f: halves!(H, min32) },
+    AtomOp { name: "max.f16x2", bytes: 4, global: None, f: halves!(H, max32) },
+    AtomOp { name: "min.bf16x2", bytes: 4, global: None, f: halves!(B, min32) },
+    AtomOp { name: "max.bf16x2", bytes: 4, global: None, f: halves!(B, max32) },
     row!("min.f16", 2, H, |a, b| H(min32(a.0, b.0))), row!("max.f16", 2, H, |a, b| H(max32(a.0, b.0))),
     row!("min.bf16", 2, B, |a, b| B(min32(a.0, b.0))), row!("max.bf16", 2, B, |a, b| B(max32(a.0, b.0))),
     row!("min.f32", 4, f32, |a, b| min32(a, b)), row!("max.f32", 4, f32, |a, b| max32(a, b)),
@@ -89,10 +92,26 @@ const ROWS: &[AtomOp] = &[
     row!("exch.b32", 4, u32, |_a, b| b), row!("exch.b64", 8, u64, |_a, b| b),
     row!("inc.u32", 4, u32, |a, b| if a >= b { 0 } else { a + 1 }),
     row!("dec.u32", 4, u32, |a, b| if a == 0 || a > b { b } else { a - 1 }),
-    AtomOp { name: "cas.b16", bytes: 2, f: |a, b, c| if a as u16 == b as u16 { c } else { a } },
-    AtomOp { name: "cas.b32", bytes: 4, f: |a, b, c| if a as u32 == b as u32 { c } else { a } },
-    AtomOp { name: "cas.b64", bytes: 8, f: |a, b, c| if a == b { c } else { a } },
+    AtomOp { name: "cas.b16", bytes: 2, global: None, f: |a, b, c| if a as u16 == b as u16 { c } else { a } },
+    AtomOp { name: "cas.b32", bytes: 4, global: None, f: |a, b, c| if a as u32 == b as u32 { c } else { a } },
+    AtomOp { name: "cas.b64", bytes: 8, global: None, f: |a, b, c| if a == b { c } else { a } },
 ];
+
+/// A sum without subnormals: global memory adds f32 so.
+fn flushed_sum32(a: u64, b: u64) -> u64 {
+    let flushed = |x: f32| if x.is_subnormal() { 0f32.copysign(x) } else { x };
+    flushed(flushed(f32::get(a)) + flushed(f32::get(b))).put()
+}
+
+/// A sum of f64; of NaNs the first, with the bits `quiet`.
+fn sum64(first: u64, second: u64, quiet: u64) -> u64 {
+    let sum = f64::from_bits(first) + f64::from_bits(second);
+    match [first, second].into_iter().find(|x| f64::from_bits(*x).is_nan()) {
+        Some(x) => x | quiet,
+        None if sum.is_nan() => 0xFFF8_0000_0000_0000,
+        None => sum.to_bits(),
+    }
+}
 
 /// The row of a name such as `add.f32`.
 pub fn find(name: &str) -> Option<AtomOp> {
@@ -132,7 +151,8 @@ impl Cluster<'_> {
             };
             self.read(w, lane, target, bytes);
             let old = element(&buffer, 0, n, false);
-            let new = (op.f)(old, b[lane], c[lane]).to_le_bytes();
+            let combine = op.global.filter(|_| matches!(target, Target::Global(_))).unwrap_or(op.f);
+            let new = combine(old, b[lane], c[lane]).to_le_bytes();
             self.write(w, lane, target, new.get(..n).unwrap_or(&new));
             drop(guard);
             if let Some(dst) = dst {

@@ -1,9 +1,14 @@
 //! Executing one instruction of a fragment of a warp.
 
+#[macro_use]
+mod rows;
+
 pub mod access;
 pub mod alu;
 pub mod atomic;
 pub mod bits;
+pub mod compare;
+pub mod float;
 pub mod lane;
 pub mod matrix;
 pub mod memory;
@@ -17,7 +22,7 @@ use crate::machine::cluster::{Cluster, What};
 use crate::machine::warp::{State, Warp};
 use crate::memory::address::{SHARED_BASE, from_generic};
 use crate::numeric::convert::Conversion;
-use crate::program::{FloatClass, FloatTest, Inst, Op, PredSrc, Reg, Src};
+use crate::program::{FloatClass, FloatTest, Inst, Op, PredSrc, Reg, Src, Width};
 use lane::{LANES, Lane, Lanes};
 
 /// What a fragment does after an instruction.
@@ -65,19 +70,27 @@ impl Cluster<'_> {
         match &inst.op {
             Op::Alu { .. }
             | Op::Carry { .. }
+            | Op::MadCarry { .. }
             | Op::Cvt { .. }
             | Op::Bfi { .. }
             | Op::Lop3 { .. }
             | Op::Pack { .. }
             | Op::Unpack { .. }
             | Op::Selp { .. } => self.arithmetic(w, active, inst),
-            Op::Setp { .. } | Op::Set { .. } | Op::Logic { .. } | Op::PredFromTest { .. } | Op::Isspacep { .. } => {
+            Op::Setp { .. }
+            | Op::SetpPair { .. }
+            | Op::Set { .. }
+            | Op::Logic { .. }
+            | Op::PredFromTest { .. }
+            | Op::Isspacep { .. } => {
                 self.predicates(w, active, inst);
             }
             Op::Ld { access, dst } => self.load(w, active, inst, access, dst),
             Op::St { access, src } => self.store(w, active, inst, access, src),
             Op::Atom { access, op, dst, b, c } => self.atomic(w, active, inst, access, *op, *dst, [*b, *c]),
             Op::Mma(op) => self.mma(w, active, inst, op),
+            Op::WmmaMemory(op) => self.wmma_memory(w, active, inst, op),
+            Op::Wmma(op) => self.wmma(w, active, inst, op),
             Op::Matrix(op) => self.matrix(w, active, inst, op),
             Op::Movmatrix { dst, src } => self.movmatrix(w, active, inst, *dst, *src),
             Op::Mapa { dst, addr, rank, generic } => self.mapa(w, active, *dst, [*addr, *rank], *generic),
@@ -111,15 +124,15 @@ impl Cluster<'_> {
                 for (value, src) in s.iter_mut().zip(src) {
                     *value = self.value(w, *src);
                     if mods.ftz {
-                        alu::flush(value);
+                        float::flush(value, mods.width);
                     }
                 }
                 let mut r = f(&s[0], &s[1], &s[2]);
                 if mods.ftz {
-                    alu::flush(&mut r);
+                    float::flush(&mut r, mods.width);
                 }
                 if mods.sat {
-                    alu::saturate(&mut r);
+                    float::saturate(&mut r, mods.width);
                 }
                 w.set(*dst, active, &r);
             }
@@ -138,6 +151,20 @@ impl Cluster<'_> {
                 }
                 w.set(*dst, active, &r);
                 if *carry_out {
+                    w.carry = w.carry & !active | carry & active;
+                }
+            }
+            Op::MadCarry { dst, src, kind } => {
+                let s = src.map(|s| self.value(w, s));
+                let (mut r, mut carry) = ([0; LANES], 0u32);
+                for lane in 0..LANES {
+                    let flag = kind.carry_in && w.carry >> lane & 1 == 1;
+                    let (value, out) = bits::mad_carry([s[0][lane], s[1][lane], s[2][lane]], flag, *kind);
+                    r[lane] = value;
+                    carry |= u32::from(out) << lane;
+                }
+                w.set(*dst, active, &r);
+                if kind.carry_out {
                     w.carry = w.carry & !active | carry & active;
                 }
             }
@@ -191,8 +218,8 @@ impl Cluster<'_> {
             Op::Setp { f, dst, inverse, a, b, combine, ftz } => {
                 let (mut a, mut b) = (self.value(w, *a), self.value(w, *b));
                 if *ftz {
-                    alu::flush(&mut a);
-                    alu::flush(&mut b);
+                    float::flush(&mut a, Width::Single);
+                    float::flush(&mut b, Width::Single);
                 }
                 let bits = f(&a, &b);
                 let with = |bits: u32| match combine {
@@ -207,10 +234,28 @@ impl Cluster<'_> {
                     w.set_pred(*inverse, active, no);
                 }
             }
-            Op::Set { f, dst, a, b, one } => {
-                let (a, b) = (self.value(w, *a), self.value(w, *b));
-                let bits = f(&a, &b);
-                w.set(*dst, active, &std::array::from_fn(|i| if bits >> i & 1 == 1 { *one } else { 0 }));
+            Op::SetpPair { f, dst, src, combine } => {
+                let [a, b] = src.map(|s| self.value(w, s));
+                let high = |x: &Lanes| x.map(|v| v >> 16);
+                for (dst, bits) in dst.iter().zip([f(&a, &b), f(&high(&a), &high(&b))]) {
+                    let bits = combine.map_or(bits, |(op, p)| op.apply(bits, w.pred(p)));
+                    if let Some(dst) = dst {
+                        w.set_pred(*dst, active, bits);
+                    }
+                }
+            }
+            Op::Set { f, dst, a, b, one, halves, combine, ftz } => {
+                let (mut a, mut b) = (self.value(w, *a), self.value(w, *b));
+                if *ftz {
+                    float::flush(&mut a, Width::Single);
+                    float::flush(&mut b, Width::Single);
+                }
+                let with = |bits: u32| combine.map_or(bits, |(op, p)| op.apply(bits, w.pred(p)));
+                let low = with(f(&a, &b));
+                let high = if *halves { with(f(&a.map(|v| v >> 16), &b.map(|v| v >> 16))) } else { 0 };
+                let pick = |bits: u32, i: usize| if bits >> i & 1 == 1 { *one } else { 0 };
+                let r = std::array::from_fn(|i| pick(low, i) | pick(high, i) << 16);
+                w.set(*dst, active, &r);
             }
             Op::Logic { op, dst, a, b } => {
                 let bits = op.apply(w.pred(*a), w.pred(*b));
@@ -310,7 +355,8 @@ fn classify(bits: u64, test: FloatTest) -> bool {
         FloatClass::Infinite => category == Infinite,
         FloatClass::Number => category != Nan,
         FloatClass::NotANumber => category == Nan,
-        FloatClass::Normal => category == Normal,
+        // Zeros count as normal.
+        FloatClass::Normal => matches!(category, Normal | std::num::FpCategory::Zero),
         FloatClass::Subnormal => category == Subnormal,
     }
 }

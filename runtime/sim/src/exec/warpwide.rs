@@ -9,8 +9,8 @@ use crate::machine::warp::Warp;
 use crate::program::{Op, Reg, ShflMode, VoteMode};
 
 impl Cluster<'_> {
-    /// The member mask of a warp-wide instruction, as its first lane has it.
-    pub fn member_mask(&self, w: &Warp, active: u32, op: &Op) -> u32 {
+    /// The member masks of a warp-wide instruction.
+    fn member_masks(&self, w: &Warp, op: &Op) -> Lanes {
         let mask = match op {
             Op::Shfl { mask, .. }
             | Op::Vote { mask, .. }
@@ -18,14 +18,22 @@ impl Cluster<'_> {
             | Op::Redux { mask, .. }
             | Op::Elect { mask, .. }
             | Op::BarWarp { mask } => *mask,
-            _ => return active,
+            _ => return [u64::from(u32::MAX); LANES],
         };
-        self.value(w, mask)[active.trailing_zeros() as usize % LANES] as u32
+        self.value(w, mask)
     }
 
     /// Executes a warp-wide instruction once its members have met.
     pub fn warp_wide(&mut self, w: &mut Warp, f: usize, pc: u32, mask: u32, active: u32, op: &Op) -> Flow {
-        let member = self.member_mask(w, active, op);
+        let masks = self.member_masks(w, op);
+        let first = active.trailing_zeros() as usize % LANES;
+        let member = masks[first] as u32;
+        let group = Warp::lanes(active).filter(|&l| masks[l] as u32 == member).fold(0u32, |m, l| m | 1 << l);
+        if group != active {
+            // Lanes that name other members (tiles of a warp) execute it on their own.
+            w.split(f, &[(pc, group), (pc, mask & !group)], pc + 1);
+            return Flow::Left;
+        }
         let lanes = match self.meet(w, f, pc, mask, active, member) {
             Ok(lanes) => lanes,
             Err(flow) => return flow,

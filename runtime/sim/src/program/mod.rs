@@ -3,11 +3,14 @@
 mod operations;
 
 use crate::check::finding::Space;
-use crate::exec::alu::{AluFn, CmpFn};
+use crate::exec::alu::AluFn;
 use crate::exec::atomic::AtomOp;
+use crate::exec::compare::CmpFn;
 use crate::numeric::convert::Conversion;
 
-pub use operations::{BulkDir, BulkOp, BulkType, CpAsyncOp, MatrixOp, MbarKind, MbarOp, MmaOp, WgmmaOp};
+pub use operations::{
+    BulkDir, BulkOp, BulkType, CpAsyncOp, MatrixOp, MbarKind, MbarOp, MmaOp, WgmmaOp, WmmaMemory, WmmaOp,
+};
 
 /// Index of a register in a warp's bank. Predicates have a bank of their own.
 pub type Reg = u32;
@@ -90,13 +93,33 @@ pub enum Special {
     TotalSmem,
 }
 
+/// The floats in a register.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Width {
+    /// An f32.
+    #[default]
+    Single,
+    /// Two of them.
+    SinglePair,
+    /// A bf16.
+    Brain,
+    /// Two of them.
+    BrainPair,
+    /// An f16.
+    Half,
+    /// Two of them.
+    HalfPair,
+}
+
 /// How a float operation treats its inputs and its result.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mods {
-    /// Flush f32 subnormals to zero.
+    /// Flush subnormals to zero.
     pub ftz: bool,
-    /// Clamp an f32 result to [0, 1].
+    /// Clamp the result to [0, 1].
     pub sat: bool,
+    /// Of what.
+    pub width: Width,
 }
 
 /// A plain or strong access, for the memory model.
@@ -204,6 +227,12 @@ pub enum Op {
         carry_in: bool,
         carry_out: bool,
     },
+    /// `mad.cc` and `madc`
+    MadCarry {
+        dst: Reg,
+        src: [Src; 3],
+        kind: MadCarry,
+    },
     Cvt {
         conv: Conversion,
         dst: Reg,
@@ -218,12 +247,23 @@ pub enum Op {
         combine: Option<(LogicOp, PredSrc)>,
         ftz: bool,
     },
+    /// `setp` on both halves of a register: the low one's predicate, the high one's.
+    SetpPair {
+        f: CmpFn,
+        dst: [Option<Reg>; 2],
+        src: [Src; 2],
+        combine: Option<(LogicOp, PredSrc)>,
+    },
     Set {
         f: CmpFn,
         dst: Reg,
         a: Src,
         b: Src,
+        /// What true is, of the whole register or of a half.
         one: u64,
+        halves: bool,
+        combine: Option<(LogicOp, PredSrc)>,
+        ftz: bool,
     },
     Selp {
         dst: Reg,
@@ -365,6 +405,8 @@ pub enum Op {
         generic: bool,
     },
     Mma(Box<MmaOp>),
+    WmmaMemory(Box<WmmaMemory>),
+    Wmma(Box<WmmaOp>),
     Matrix(Box<MatrixOp>),
     Movmatrix {
         dst: Reg,
@@ -397,6 +439,21 @@ pub enum Op {
         registers: u32,
         increase: bool,
     },
+}
+
+/// How `mad.cc` and `madc` multiply and carry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MadCarry {
+    /// Bits of the type.
+    pub bits: u32,
+    /// The upper half of the product.
+    pub high: bool,
+    /// Signed factors.
+    pub signed: bool,
+    /// Adds the carry flag.
+    pub carry_in: bool,
+    /// Sets the carry flag.
+    pub carry_out: bool,
 }
 
 /// Operations on predicates.

@@ -5,6 +5,7 @@ use crate::check::finding::Space;
 use crate::exec::atomic::AtomOp;
 use crate::tensor::mma::MmaShape;
 use crate::tensor::wgmma::WgmmaShape;
+use crate::tensor::wmma::WmmaFragment;
 
 /// An operation on an mbarrier object.
 #[derive(Clone, Debug)]
@@ -166,6 +167,44 @@ pub struct CpAsyncOp {
 pub struct MmaOp {
     /// Shape and types.
     pub shape: MmaShape,
+    /// Result registers.
+    pub d: Vec<Reg>,
+    /// A fragment.
+    pub a: Vec<Src>,
+    /// B fragment.
+    pub b: Vec<Src>,
+    /// C fragment.
+    pub c: Vec<Src>,
+    /// Integer saturation.
+    pub satfinite: bool,
+}
+
+/// `wmma.load` and `wmma.store`.
+#[derive(Clone, Debug)]
+pub struct WmmaMemory {
+    /// How the matrix lies in registers.
+    pub fragment: WmmaFragment,
+    /// Registers of the fragment.
+    pub regs: Vec<Src>,
+    /// Whether it stores.
+    pub store: bool,
+    /// Whether columns are contiguous.
+    pub by_column: bool,
+    /// State space of the address.
+    pub space: Space,
+    /// Address of the first element.
+    pub addr: Src,
+    /// Constant added to it.
+    pub offset: i64,
+    /// Elements between two rows or columns; the matrix's own where it is not given.
+    pub stride: Option<Src>,
+}
+
+/// `wmma.mma`.
+#[derive(Clone, Debug)]
+pub struct WmmaOp {
+    /// Fragments of D, A, B and C.
+    pub fragments: [WmmaFragment; 4],
     /// Result registers.
     pub d: Vec<Reg>,
     /// A fragment.

@@ -3,3 +3,4 @@
 pub mod case;
 pub mod gemm;
 pub mod gemm_tma;
+pub mod recorded;

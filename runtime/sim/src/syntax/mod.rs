@@ -84,6 +84,8 @@ pub enum Statement {
     Location(u32, u32),
     /// `name: .branchtargets a, b;`
     BranchTargets(String, Vec<String>, u32),
+    /// `name: .callprototype ...;`: numbers of results and of parameters.
+    Prototype(String, usize, usize),
     /// `{`
     Open,
     /// `}`

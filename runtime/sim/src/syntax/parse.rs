@@ -349,7 +349,7 @@ impl Parser {
             out.push(Statement::Instruction(self.instruction()?));
             return Ok(());
         }
-        let word = self.word()?;
+        let word = self.directive()?;
         if self.accept(':') {
             return self.label(word, line, out);
         }
@@ -371,7 +371,38 @@ impl Parser {
         }
     }
 
+    /// A word; of `.reg.b32`, a state space with its type in one, the first half.
+    fn directive(&mut self) -> Result<String> {
+        let word = self.word()?;
+        let spaces = [".reg", ".shared", ".local", ".param", ".global", ".const"];
+        let rest = spaces.iter().find_map(|s| Some((*s, word.strip_prefix(s).filter(|r| r.starts_with('.'))?)));
+        if let (Some((space, rest)), Some(slot)) = (rest, self.tokens.get_mut(self.at - 1)) {
+            slot.0 = Token::Word(rest.to_string());
+            self.at -= 1;
+            return Ok(space.to_string());
+        }
+        Ok(word)
+    }
+
+    /// `(.param ...) _ (.param ...)`: how many results and parameters a function has.
+    fn prototype(&mut self, name: String, out: &mut Vec<Statement>) -> Result<()> {
+        self.at += 1;
+        let returns = if self.is('(') { self.params()?.len() } else { 0 };
+        self.word()?;
+        let params = if self.is('(') { self.params()?.len() } else { 0 };
+        self.skip_statement()?;
+        out.push(Statement::Prototype(name, returns, params));
+        Ok(())
+    }
+
     fn label(&mut self, name: String, line: u32, out: &mut Vec<Statement>) -> Result<()> {
+        if self.peek() == Some(&Token::Word(".callprototype".into())) {
+            return self.prototype(name, out);
+        }
+        if self.peek() == Some(&Token::Word(".calltargets".into())) {
+            // All functions that fit are tried.
+            return self.skip_statement();
+        }
         if self.peek() != Some(&Token::Word(".branchtargets".into())) {
             out.push(Statement::Label(name, line));
             return Ok(());
@@ -475,6 +506,11 @@ impl Parser {
         match self.peek() {
             Some(Token::Word(_)) => {
                 let name = self.word()?;
+                if name == "generic" && self.accept('(') {
+                    let inner = self.word()?;
+                    self.expect(')')?;
+                    return Ok(Operand::Name(inner));
+                }
                 if self.accept('|') {
                     return Ok(Operand::Pair(name, self.word()?));
                 }

@@ -65,6 +65,11 @@ impl Element {
         }
     }
 
+    /// The value of an 8-bit integer's bits.
+    pub fn whole(self, bits: u64) -> i64 {
+        if self == Element::S8 { i64::from(bits as u8 as i8) } else { bits as i64 & 0xFF }
+    }
+
     /// Whether products are summed in integers.
     pub fn integer(self) -> bool {
         matches!(self, Element::S8 | Element::U8)
@@ -271,11 +276,8 @@ fn float(shape: &MmaShape, a: &[Lanes], b: &[Lanes], c: &[Lanes]) -> Vec<Lanes> 
 fn integer(op: &MmaOp, a: &[Lanes], b: &[Lanes], c: &[Lanes]) -> Vec<Lanes> {
     let (shape, f) = (&op.shape, op.shape.fragments);
     let (mut at, mut bt, mut ct) = ([0i64; MAX_A], [0i64; MAX_B], [0i64; MAX_C]);
-    let get = |e: Element, x: u64| {
-        if e == Element::S8 { i64::from(x as u8 as i8) } else { x as i64 }
-    };
-    unpack(&f.a, a, 8, |i, x| at[i] = get(shape.a, x));
-    unpack(&f.b, b, 8, |i, x| bt[i] = get(shape.b, x));
+    unpack(&f.a, a, 8, |i, x| at[i] = shape.a.whole(x));
+    unpack(&f.b, b, 8, |i, x| bt[i] = shape.b.whole(x));
     unpack(&f.c, c, 32, |i, x| ct[i] = i64::from(x as u32 as i32));
     pack(f, 32, |i| {
         let (row, column) = (i / 8, i % 8);

@@ -8,3 +8,4 @@ pub mod mbarrier;
 pub mod mma;
 pub mod tma;
 pub mod wgmma;
+pub mod wmma;
