@@ -437,6 +437,12 @@ pub fn block_arguments<'c>(block: Blk<'c>) -> Vec<Val<'c>> {
         .collect()
 }
 
+/// Adds an argument behind those that a block has.
+pub fn add_argument<'c>(block: Blk<'c>, r#type: Type<'c>, location: Location<'c>) -> Val<'c> {
+    // SAFETY: a live block, and a type and a location of its context.
+    unsafe { Value::from_raw(mlir_sys::mlirBlockAddArgument(block.to_raw(), r#type.to_raw(), location.to_raw())) }
+}
+
 /// The op that defines a value, where it is not a block argument.
 pub fn defining_op<'c>(value: Val<'c>) -> Option<Op<'c>> {
     // SAFETY: asked only of op results.

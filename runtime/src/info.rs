@@ -158,10 +158,10 @@ pub struct MemoryReport {
 /// A place that a failed run-time check names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Site {
-    /// Node of the source model.
+    /// Node of the source model, `line N` of MLIR text; empty where it is not known.
     #[serde(default)]
     pub node: String,
-    /// Operator of the node.
+    /// What checks, such as `gather`.
     #[serde(default)]
     pub op: String,
     /// What was checked, such as `index of axis 1`.
@@ -192,7 +192,7 @@ pub struct KernelInfo {
     pub launch: KernelLaunch,
 }
 
-/// Why a run-time check failed: `code` of `aitmlir_rt_fail(code, site, a, b)`.
+/// Why a run-time check failed: `code` of `aitmlir_rt_fail(code, a, b)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i64)]
 pub enum FailCode {
@@ -301,11 +301,11 @@ impl std::fmt::Display for Dim {
 
 impl std::fmt::Display for Site {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if !self.op.is_empty() {
-            write!(f, "{} ", self.op)?;
-        }
-        if !self.node.is_empty() {
-            write!(f, "'{}': ", self.node)?;
+        match (self.op.as_str(), self.node.as_str()) {
+            ("", "") => {}
+            (op, "") => write!(f, "{op}: ")?,
+            ("", node) => write!(f, "'{node}': ")?,
+            (op, node) => write!(f, "{op} '{node}': ")?,
         }
         f.write_str(&self.what)
     }

@@ -9,9 +9,9 @@ use aitmlir_dialects::{
     builder::{Builder, block_arguments, block_of, defining_op, operations_of},
     types::{Op, TypeExt, Val},
 };
-use aitmlir_lowering::target::Target;
+use aitmlir_lowering::{host::checks::SITES, target::Target};
 use aitmlir_runtime::info::{
-    ABI_VERSION, ConstantInfo, DType, Dim, DimExpr, DynamicDim, MemoryReport, ModelInfo, TensorInfo, Weights,
+    ABI_VERSION, ConstantInfo, DType, Dim, DimExpr, DynamicDim, MemoryReport, ModelInfo, Site, TensorInfo, Weights,
 };
 use anyhow::{Context as _, Result, bail};
 use melior::{
@@ -133,11 +133,23 @@ impl Outline {
             constants,
             weights: Weights::Embedded { bytes: 0 },
             memory: self.memory.clone(),
-            sites: Vec::new(),
+            sites: sites(module),
             device: None,
             metadata: source.metadata.clone(),
         })
     }
+}
+
+/// The places that failed checks name, by number.
+fn sites(module: Op<'_>) -> Vec<Site> {
+    let Some(list) = OpView(module).attr(SITES) else { return Vec::new() };
+    (0..)
+        .map_while(|i| element(list, i))
+        .map(|row| {
+            let [node, op, what] = [0, 1, 2].map(|i| element(row, i).and_then(string_of).unwrap_or_default());
+            Site { node, op, what }
+        })
+        .collect()
 }
 
 /// The tensor types of the derived constants.

@@ -182,7 +182,7 @@ fn assume<'c>(n: &mut NodeContext<'_, 'c>, condition: Val<'c>, graph: &Graph) ->
         |_| vec![],
         |b| {
             let number = |v: i64| b.int(bits, v);
-            let arguments = [number(FailCode::NotEqual as i64), number(0), number(0), number(1)];
+            let arguments = [number(FailCode::NotEqual as i64), number(0), number(1)];
             let callee = FlatSymbolRefAttribute::new(b.context(), FAIL).into();
             b.op("func.call", &arguments, &[], &[("callee", callee)], vec![]);
             vec![]
