@@ -243,7 +243,9 @@ impl<'c> Lowering<'_, 'c> {
             }
             // The importer's own check.
             "func.call" if checks::is_failure(op) => {
-                checks::enter(b, self.pass.op, run, self.places.number(op, "if", "condition"));
+                let said = |key| view.string(key).unwrap_or_default();
+                let place = self.places.number(op, &said("ait.op"), &said("ait.what"));
+                checks::enter(b, self.pass.op, run, place);
                 return Ok(());
             }
             "ait.buffer.reshape" => {

@@ -1,7 +1,7 @@
 // RUN: aitmlir-opt %s --ait-lower-host --canonicalize --cse | FileCheck %s
 
 // Before a launch that can fail the program says where it is; launches of one kernel differ. Others say nothing.
-// CHECK: module attributes {ait.constants = [], ait.sites = {{\[\[}}"/model/Gather_1", "gather", "index of axis 0"], ["/model/Gather_2", "gather", "index of axis 0"], ["/model/If", "if", "condition"]]}
+// CHECK: module attributes {ait.constants = [], ait.sites = {{\[\[}}"/model/Gather_1", "gather", "index of axis 0"], ["/model/Gather_2", "gather", "index of axis 0"], ["/model/If", "If", "its condition"]]}
 // CHECK-LABEL: func.func @aitmlir_program_main(
 // CHECK-SAME: %[[RUN:.*]]: !llvm.ptr)
 // CHECK: call @aitmlir_rt_site(%[[RUN]], %c0_i64)
@@ -41,7 +41,7 @@ func.func @main(%x: memref<5x16xf32>, %i: memref<3xi64>, %j: memref<3xi64>, %c: 
   %zero = arith.constant 0 : i64
   scf.if %holds {
   } else {
-    func.call @aitmlir_rt_fail(%not_equal, %zero, %not_equal) : (i64, i64, i64) -> () loc("/model/If")
+    func.call @aitmlir_rt_fail(%not_equal, %zero, %not_equal) {ait.op = "If", ait.what = "its condition"} : (i64, i64, i64) -> () loc("/model/If")
   }
   return
 }
