@@ -5,7 +5,11 @@
 
 use super::{Options, source::Source};
 use aitmlir_dialects::{
-    ait::{OpView, dims::result_dim, view::string_of},
+    ait::{
+        OpView,
+        dims::result_dim,
+        view::{integers_of, string_of},
+    },
     builder::{Builder, block_arguments, block_of, defining_op, operations_of},
     types::{Op, TypeExt, Val},
 };
@@ -205,9 +209,9 @@ impl Facts {
         Self {
             name: entry("ait.name").and_then(string_of),
             dims: entry("ait.dims").map(strings).unwrap_or_default(),
-            min: entry("ait.min").map(numbers).unwrap_or_default(),
-            max: entry("ait.max").map(numbers).unwrap_or_default(),
-            multiple: entry("ait.multiple").map(numbers).unwrap_or_default(),
+            min: entry("ait.min").map(integers_of).unwrap_or_default(),
+            max: entry("ait.max").map(integers_of).unwrap_or_default(),
+            multiple: entry("ait.multiple").map(integers_of).unwrap_or_default(),
         }
     }
 
@@ -309,17 +313,4 @@ fn lookup<'c>(dictionary: Attribute<'c>, key: &str) -> Option<Attribute<'c>> {
 
 fn strings(list: Attribute<'_>) -> Vec<String> {
     (0..).map_while(|i| element(list, i)).map(|e| string_of(e).unwrap_or_default()).collect()
-}
-
-fn numbers(list: Attribute<'_>) -> Vec<i64> {
-    // SAFETY: the kind is checked first; indices are below the count.
-    unsafe {
-        let raw = list.to_raw();
-        if !mlir_sys::mlirAttributeIsADenseI64Array(raw) {
-            return Vec::new();
-        }
-        (0..mlir_sys::mlirDenseArrayGetNumElements(raw))
-            .map(|i| mlir_sys::mlirDenseI64ArrayGetElement(raw, i))
-            .collect()
-    }
 }
