@@ -217,14 +217,20 @@ def Ait_DeformConvOp : Ait_ComputeOp<"deform_conv"> {
   }];
 }
 
-def Ait_GemmOp : Ait_ComputeOp<"gemm"> {
+def Ait_GemmOp : Ait_ComputeOp<"gemm", [AttrSizedOperandSegments]> {
   let summary = "Batched matrix product with an epilogue";
   let description = [{
-    result = epilogue(alpha * A B, extras...). A is [batch..., M, K] (`row`) or [batch..., K, M] (`col`); B is [batch..., K, N] (`row`) or [batch..., N, K] (`col`);
-    the batch dimensions broadcast. Accumulator and epilogue as for `ait.conv`.
+    results = epilogue(alpha * A B, alpha * A B1, ..., extras...). A is [batch..., M, K] (`row`) or [batch..., K, M] (`col`); B is [batch..., K, N] (`row`) or
+    [batch..., N, K] (`col`); the batch dimensions broadcast. `others` are further right operands B1, ...; the epilogue has an accumulator for each right operand,
+    then an element of each of `extras`, and yields an element of each result. Accumulator and epilogue otherwise as for `ait.conv`.
 
-    C1: A, B have rank 2 or more. C2: the K dimensions agree. C3: the result is the broadcast batch, M, N. C4: A and B have one element type up
-    to signedness. C5: the epilogue's arguments match; without one there are no extras. C6: extras broadcast to the result.
+    With `split` and `permuted` the results are laid out anew: dimension i of [batch..., M, N] becomes `split`[i] dimensions, and dimension d of a
+    result is dimension `permuted`[d] of those; `dims` holds their dynamic sizes. It is what an `ait.reshape` and an `ait.transpose` would do after it.
+
+    C1: A, B have rank 2 or more. C2: the K dimensions agree. C3: a result is the broadcast batch, M, N. C4: A and B have one element type up
+    to signedness. C5: the epilogue's arguments match; without one there are no extras and no others, and one result. C6: extras broadcast to [batch..., M, N]. C7: others have the
+    type of B. C8: all results have one shape. C9: `split` has one positive entry, `permuted` one number, a dimension; the parts of a dimension have its size; `dims` holds one
+    index for each `?` of a result, and is empty without `split`.
     ```mlir
     %1 = ait.gemm %x, %w row col extras(%b : tensor<64xf16>) : tensor<?x32xf16>, tensor<64x32xf16> -> tensor<?x64xf16> epilogue {
     ^bb0(%acc: f32, %bias: f16):
@@ -233,17 +239,20 @@ def Ait_GemmOp : Ait_ComputeOp<"gemm"> {
       %r = arith.truncf %s : f32 to f16
       ait.yield %r : f16
     }
+    %2 = ait.gemm %x, %q row col split [1, 2] permuted [1, 0, 2] dims(%n) : tensor<?x32xf16>, tensor<64x32xf16> -> tensor<4x?x16xf16>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, Variadic<AnyRankedTensor>:$extras,
+  let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, Variadic<AnyRankedTensor>:$others,
+                       Variadic<AnyRankedTensor>:$extras, Variadic<Index>:$dims,
                        DefaultValuedAttr<Ait_MatrixLayout, "::aitmlir::ait::MatrixLayout::row">:$a_layout,
                        DefaultValuedAttr<Ait_MatrixLayout, "::aitmlir::ait::MatrixLayout::row">:$b_layout,
-                       DefaultValuedAttr<F64Attr, "1.0">:$alpha);
-  let results = (outs AnyRankedTensor:$result);
+                       DefaultValuedAttr<F64Attr, "1.0">:$alpha, OptionalAttr<DenseI64ArrayAttr>:$split,
+                       OptionalAttr<DenseI64ArrayAttr>:$permuted);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$epilogue);
   let assemblyFormat = [{
-    $a `,` $b $a_layout $b_layout (`alpha` $alpha^)? (`extras` `(` $extras^ `:` type($extras) `)`)? attr-dict `:` type($a) `,` type($b) `->`
-    type($result) (`epilogue` $epilogue^)?
+    $a `,` $b (`and` `(` $others^ `:` type($others) `)`)? $a_layout $b_layout (`alpha` $alpha^)? (`extras` `(` $extras^ `:` type($extras) `)`)?
+    (`split` $split^ `permuted` $permuted)? (`dims` `(` $dims^ `)`)? attr-dict `:` type($a) `,` type($b) `->` type($results) (`epilogue` $epilogue^)?
   }];
 }
 

@@ -1,6 +1,6 @@
 //! Compiles the gemm kernels in every shipped configuration, with what a GPU machine needs to check and time them.
 //!
-//! usage: gpu-bundle FOLDER [FILTER]   (`make gpu-bundle` also copies the runner there)
+//! usage: gpu-bundle FOLDER [FILTER,...]   (`make gpu-bundle` also copies the runner there; a filter is a part of a kernel's name)
 
 use aitmlir_dialects::{ait::CausalKind, builder::Builder, new_context, types::Types, types::Val};
 use aitmlir_lowering::cuda::{
@@ -9,7 +9,7 @@ use aitmlir_lowering::cuda::{
     kernels::{
         b2b_sm90, gemm_sm80,
         gemm_sm90::{self, Config, choose::candidates},
-        problem::{Dtype, Problem},
+        problem::{Dtype, Fold, Place, Problem},
     },
     ptxas::{KernelReport, Ptxas},
 };
@@ -56,6 +56,43 @@ fn bias_gelu<'c>(b: Builder<'c>, sum: Val<'c>, extras: &[Val<'c>]) -> Vec<Val<'c
     let inner = b.mulf(x, b.addf(b.mulf(square, c(0.044_715 * 0.797_884_560_8)), c(0.797_884_560_8)));
     let half = b.mulf(x, c(0.5));
     vec![b.addf(half, b.mulf(half, b.approximate("tanh.approx.f32", inner)))]
+}
+
+/// silu(sum) * the other sum.
+fn swiglu<'c>(b: Builder<'c>, sum: Val<'c>, others: &[Val<'c>]) -> Vec<Val<'c>> {
+    let f32 = b.context().f32_type();
+    let half = b.mulf(sum, b.float(f32, 0.5));
+    let silu = b.addf(half, b.mulf(half, b.approximate("tanh.approx.f32", half)));
+    vec![b.mulf(silu, others[0])]
+}
+
+/// Two products of one left operand.
+fn dual() -> Vec<Config> {
+    let ping_pong = |chains, columns, stages| Config { chains, columns, stages, ..Config::PING_PONG };
+    let few = |columns, stages, ctas_per_sm, consumers| Config {
+        swapped: true,
+        consumers,
+        ..Config::single(2, columns, stages, ctas_per_sm)
+    };
+    vec![
+        ping_pong(1, 256, 4),
+        ping_pong(2, 128, 6),
+        Config::cooperative(1, 256, 4),
+        few(16, 5, 2, 1),
+        few(64, 4, 2, 1),
+        few(64, 8, 1, 1),
+    ]
+}
+
+/// The heads of a permuted result: of 64 columns, and of 512 rows.
+fn heads(problem: Problem) -> Problem {
+    let (rows, n) = (512, problem.n.clone());
+    let columns =
+        [Fold { size: n.clone().quotient(64), stride: (64 * rows).into() }, Fold { size: 64.into(), stride: 1.into() }];
+    let batch = Some(n * rows);
+    let out = Place { line: 64.into(), columns: columns.to_vec(), batch, ..problem.out };
+    let a = Place { batch: Some(problem.k.clone() * rows), ..problem.a };
+    Problem { batch: problem.m.quotient(rows), m: rows.into(), a, out, ..problem }
 }
 
 /// Plain stores instead of TMA.
@@ -126,13 +163,28 @@ impl Kernel {
 }
 
 /// PTX of a kernel with all sizes at run time.
-fn compile(name: &str, kernel: Kernel, fused: bool, dtype: Dtype) -> Result<(String, KernelLaunch), Box<dyn Error>> {
+fn compile(name: &str, kernel: Kernel, epilogue: &str, dtype: Dtype) -> Result<(String, KernelLaunch), Box<dyn Error>> {
     let chip = chip::chip("sm_90a").ok_or("no such chip")?;
-    let problem = Problem::linear(dtype, Expr::Dim(0), Expr::Dim(1), Expr::Dim(2));
-    let problem = if fused { problem.with_bias() } else { problem };
+    let mut problem = Problem::linear(dtype, Expr::Dim(0), Expr::Dim(1), Expr::Dim(2));
+    // The runner starts plain stores on even columns only.
+    problem.out_pairs = true;
+    let problem = match epilogue {
+        "bias_gelu" => problem.with_bias(),
+        "swiglu" => {
+            problem.other = Some(Place { operand: 2, ..problem.b.clone() });
+            problem.out.operand = 3;
+            problem
+        }
+        "heads" => heads(problem),
+        _ => problem,
+    };
     let context = new_context();
     let mut module = Module::new(Location::unknown(&context));
-    let code = |b, sum, extras: &[_]| if fused { bias_gelu(b, sum, extras) } else { identity(b, sum, extras) };
+    let code = |b, sum, extras: &[_]| match epilogue {
+        "bias_gelu" => bias_gelu(b, sum, extras),
+        "swiglu" => swiglu(b, sum, extras),
+        _ => identity(b, sum, extras),
+    };
     let launch = match kernel {
         Kernel::Sm90(config) => gemm_sm90::emit(&context, &module, name, &problem, config, &code)?,
         Kernel::Sm80(config) => gemm_sm80::emit(&context, &module, name, &problem, config, &code)?,
@@ -151,7 +203,7 @@ fn compile_b2b(name: &str, depth: i64) -> Result<(String, KernelLaunch), Box<dyn
     let problem = b2b_sm90::Problem {
         dtype: Dtype::F16,
         sides: [(0, &m), (1, &n), (2, &n), (4, &m)].map(|(operand, lines)| side(operand, lines, depth.into())),
-        bias: Some(side(3, &m, n.clone())),
+        bias: Some(b2b_sm90::Bias::Boxes(side(3, &m, n.clone()))),
         batch,
         heads: heads.clone(),
         m,
@@ -174,7 +226,8 @@ fn compile_b2b(name: &str, depth: i64) -> Result<(String, KernelLaunch), Box<dyn
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("usage: gpu-bundle FOLDER [FILTER]")?;
-    let filter = std::env::args().nth(2).unwrap_or_default();
+    let filters = std::env::args().nth(2).unwrap_or_default();
+    let wanted = |name: &str| filters.split(',').any(|filter| name.contains(filter));
     let folder = Path::new(&folder);
     fs::create_dir_all(folder.join("kernels"))?;
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nvidia-cuda-nvcc/nvidia/cu13/bin/ptxas");
@@ -182,25 +235,35 @@ fn main() -> Result<(), Box<dyn Error>> {
     let chip = chip::chip("sm_90a").ok_or("no such chip")?;
     let mut entries = vec![];
     let mut wrong = vec![];
-    for (epilogue, dtype) in [("plain", Dtype::F16), ("bias_gelu", Dtype::F16), ("plain", Dtype::Bf16)] {
+    for (epilogue, dtype) in [
+        ("plain", Dtype::F16),
+        ("bias_gelu", Dtype::F16),
+        ("plain", Dtype::Bf16),
+        ("swiglu", Dtype::F16),
+        ("heads", Dtype::F16),
+    ] {
         let chosen = |config: &Config| match (epilogue, dtype) {
             ("plain", Dtype::F16) => true,
             ("bias_gelu", _) => config.tma_store && (config.split == 1 && !config.swapped || config.columns == 16),
             _ => config.split == 1 && !config.swapped && config.columns >= 128 && config.consumers == 2,
         };
-        let mut kernels: Vec<Kernel> =
-            [candidates(), direct()].concat().into_iter().filter(chosen).map(Kernel::Sm90).collect();
+        let configs = match epilogue {
+            "swiglu" => dual(),
+            "heads" => [64, 128].map(|columns| Config { chains: 1, columns, stages: 8, ..Config::PING_PONG }).to_vec(),
+            _ => [candidates(), direct()].concat().into_iter().filter(chosen).collect(),
+        };
+        let mut kernels: Vec<Kernel> = configs.into_iter().map(Kernel::Sm90).collect();
         if epilogue == "plain" && dtype == Dtype::F16 {
             kernels.extend(older().into_iter().map(Kernel::Sm80));
         }
         for kernel in kernels {
             let shape = kernel.shape();
             let name = format!("gemm_{}_{epilogue}_{}", dtype.name(), shape.name);
-            if !name.contains(&filter) {
+            if !wanted(&name) {
                 continue;
             }
             let start = Instant::now();
-            let (ptx, launch) = compile(&name, kernel, epilogue == "bias_gelu", dtype)?;
+            let (ptx, launch) = compile(&name, kernel, epilogue, dtype)?;
             let assembled = ptxas.assemble(&ptx, chip)?;
             let report = assembled.kernels.into_iter().next().ok_or("ptxas says nothing of the kernel")?;
             let compile_ms = start.elapsed().as_millis();
@@ -215,7 +278,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     for depth in [64, 128] {
         let name = format!("b2b_sm90_f16_sigmoid_d{depth}");
-        if !name.contains(&filter) {
+        if !wanted(&name) {
             continue;
         }
         let start = Instant::now();

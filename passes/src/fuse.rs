@@ -18,6 +18,7 @@ use aitmlir_dialects::{
         Builder, block_of, blocks_of, defining_op, erase, inline_block, operations_of, replace_uses, results_of,
         set_attribute, users_of,
     },
+    capture::captured,
     pass::{Failed, PassContext, PassDecl},
     types::{Blk, Op, TypeExt, Val},
 };
@@ -125,7 +126,7 @@ impl<'c> Fuser<'c> {
                 {
                     return self.merge_maps(producer, map);
                 }
-                "ait.gemm" | "ait.conv" if can_be_epilogue(producer, map) => {
+                "ait.gemm" | "ait.conv" if is_plain(producer) && can_be_epilogue(producer, map) => {
                     return self.grow_epilogue(producer, map);
                 }
                 _ => {}
@@ -233,6 +234,9 @@ impl<'c> Fuser<'c> {
     /// gemm(transpose(x)) reads x with the other layout.
     fn read_through_transpose(&mut self, gemm: Op<'c>) -> Option<Op<'c>> {
         let view = OpView(gemm);
+        if !is_plain(gemm) {
+            return None;
+        }
         for (i, layout) in ["a_layout", "b_layout"].into_iter().enumerate() {
             let operand = view.operands()[i];
             let Some(transpose) = defining_op(operand).map(OpView).filter(|op| op.name() == "ait.transpose") else {
@@ -274,7 +278,7 @@ fn context_of<'c>(op: Op<'c>) -> &'c melior::Context {
 }
 
 /// Does nothing but constants feed the op?
-fn is_constant_work(op: Op<'_>) -> bool {
+pub fn is_constant_work(op: Op<'_>) -> bool {
     let operands = OpView(op).operands();
     !operands.is_empty()
         && operands.into_iter().all(|v| {
@@ -294,7 +298,7 @@ fn has_static_shape(value: Val<'_>) -> bool {
 }
 
 /// Inputs without repetition, and for each place of `all` the place in them.
-fn unique<'c>(all: &[Val<'c>]) -> (Vec<Val<'c>>, Vec<usize>) {
+pub(crate) fn unique<'c>(all: &[Val<'c>]) -> (Vec<Val<'c>>, Vec<usize>) {
     let mut inputs: Vec<Val<'c>> = Vec::new();
     let places = all
         .iter()
@@ -308,16 +312,26 @@ fn unique<'c>(all: &[Val<'c>]) -> (Vec<Val<'c>>, Vec<usize>) {
     (inputs, places)
 }
 
-fn scalar_types<'c>(values: &[Val<'c>]) -> Vec<Type<'c>> {
+pub(crate) fn scalar_types<'c>(values: &[Val<'c>]) -> Vec<Type<'c>> {
     values.iter().map(|v| v.r#type().element_type().signless()).collect()
 }
 
+/// A conv, or a gemm of one product and one result that is laid out as it is computed.
+fn is_plain(product: Op<'_>) -> bool {
+    let view = OpView(product);
+    view.group_or_empty("others").is_empty() && view.results().len() == 1 && !view.has("split")
+}
+
 /// The map computes each element of one result from the product's element at the same place.
-fn can_be_epilogue<'c>(product: Op<'c>, map: Op<'c>) -> bool {
+pub(crate) fn can_be_epilogue<'c>(product: Op<'c>, map: Op<'c>) -> bool {
     let view = OpView(map);
     let Some(block) = view.block(0) else { return false };
     let rank = results_of(product)[0].r#type().shape().len();
+    // Kernels of products take no scalars from outside; constants move in.
+    let captures =
+        captured(map).into_iter().any(|v| defining_op(v).is_none_or(|op| OpView(op).name() != "arith.constant"));
     view.results().len() == 1
+        && !captures
         && !uses_index(block)
         && view.results()[0].r#type().shape() == results_of(product)[0].r#type().shape()
         && view.group("inputs").iter().all(|v| v.r#type().shape().len() <= rank)
@@ -329,7 +343,7 @@ fn result_accumulator<'c>(product: OpView<'c>) -> Type<'c> {
 }
 
 /// What an absent epilogue does: the accumulator as an element.
-fn convert<'c>(b: Builder<'c>, value: Val<'c>, to: Type<'c>) -> Val<'c> {
+pub(crate) fn convert<'c>(b: Builder<'c>, value: Val<'c>, to: Type<'c>) -> Val<'c> {
     let from = value.r#type();
     if from == to {
         return value;
@@ -357,7 +371,10 @@ fn with_extras<'c>(
     let operands = view.operands();
     let attributes: Vec<(String, Attribute<'c>)> = attributes_of(product);
     let attributes: Vec<(&str, Attribute<'c>)> = attributes.iter().map(|(k, v)| (k.as_str(), *v)).collect();
-    b.ait(&view.name(), &[&operands[..1], &operands[1..2], extras], &[result], &attributes, vec![epilogue])[0]
+    let (left, right) = (&operands[..1], &operands[1..2]);
+    let groups: &[&[Val<'c>]] =
+        if view.name() == "ait.gemm" { &[left, right, &[], extras, &[]] } else { &[left, right, extras] };
+    b.ait(&view.name(), groups, &[result], &attributes, vec![epilogue])[0]
 }
 
 /// All attributes of an op by name, but for the segment sizes.

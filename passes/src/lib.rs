@@ -3,7 +3,9 @@
 pub mod canonicalize;
 pub mod cute_expand;
 pub mod cute_fold_static;
+pub mod expand_products;
 pub mod fuse;
+pub mod fuse_products;
 pub mod outline;
 pub mod plan;
 pub mod recognize;
@@ -17,6 +19,7 @@ pub static PASSES: &[&PassDecl] = &[
     &recognize::RECOGNIZE_NORMS,
     &recognize::RECOGNIZE_ATTENTION,
     &fuse::FUSE,
+    &fuse_products::FUSE_PRODUCTS,
     &outline::OUTLINE_KERNELS,
     &split_constants::SPLIT_CONSTANTS,
     &plan::PLAN_MEMORY,

@@ -75,7 +75,9 @@ class Kernel:
             return False
         if config["split"] > (k + 63) // 64:
             return False
-        if not config["tma_store"] and n % 64 == 0:
+        if self.epilogue == "heads" and (m % 512 or n % 64):
+            return False
+        if not config["tma_store"] and n % 64 == 0 and config["columns"] % 64 == 0:
             return False
         if config["swapped"]:
             return m <= config["columns"] and (config["columns"] < 2 * m or config["columns"] == 8)

@@ -19,6 +19,8 @@ GEMMS = [(8192, 8192, 8192), (4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024
          (1, 4096, 4096), (16, 4096, 4096), (64, 11008, 4096), (256, 4096, 11008), (128, 4096, 4096),
          (1000, 1000, 1000), (8192, 128, 8192), (128, 128, 65536)]
 FUSED = [(4096, 3072, 768), (8192, 8192, 8192), (4096, 4096, 4096), (16, 4096, 4096)]
+SWIGLU = [(4096, 11008, 4096), (512, 2048, 768), (16, 11008, 4096), (64, 11008, 4096)]
+HEADS = [(4096, 768, 768), (16384, 1024, 1024)]
 CALLS = 8
 
 
@@ -59,22 +61,28 @@ class Case:
         def rnd(*dims):
             return (torch.randn(*dims, device="cuda") * 0.5).to(kind)
 
-        count = max(1, min(8, int(256e6 // (2 * (m * k + n * k))) + 1))
-        bias = epilogue == "bias_gelu"
-        self.sets = [(rnd(m, k), rnd(n, k)) + ((rnd(n),) if bias else ()) for _ in range(count)]
+        rights = 2 if epilogue == "swiglu" else 1
+        count = max(1, min(8, int(256e6 // (2 * (m * k + rights * n * k))) + 1))
+        more = {"bias_gelu": lambda: (rnd(n),), "swiglu": lambda: (rnd(n, k),)}.get(epilogue, tuple)
+        self.sets = [(rnd(m, k), rnd(n, k)) + more() for _ in range(count)]
         self.outs = [torch.empty(m, n, device="cuda", dtype=kind) for _ in range(count)]
 
-    def peer(self, i):
-        inputs = self.sets[i % len(self.sets)]
+    def compute(self, inputs):
         if self.epilogue == "bias_gelu":
             return F.gelu(F.linear(*inputs), approximate="tanh")
-        return F.linear(*inputs)
+        if self.epilogue == "swiglu":
+            return F.silu(F.linear(inputs[0], inputs[1])) * F.linear(inputs[0], inputs[2])
+        out = F.linear(*inputs)
+        if self.epilogue == "heads":
+            m, n, _ = self.shape
+            return out.view(m // 512, 512, n // 64, 64).transpose(1, 2).contiguous()
+        return out
+
+    def peer(self, i):
+        return self.compute(self.sets[i % len(self.sets)])
 
     def reference(self, i):
-        inputs = [t.float() for t in self.sets[i % len(self.sets)]]
-        if self.epilogue == "bias_gelu":
-            return F.gelu(F.linear(*inputs), approximate="tanh")
-        return F.linear(*inputs)
+        return self.compute([t.float() for t in self.sets[i % len(self.sets)]]).view(self.outs[0].shape)
 
     def ours(self, kernel):
         launches = []
@@ -107,7 +115,7 @@ def rounds(graphs, count, times):
 
 def measure(case, kernels, skip):
     failures, graphs, keep, worst = [], {"peer": graph_of(case.peer)}, [], 0
-    odd = case.shape[1] % 64 != 0
+    odd = case.shape[1] % 64 != 0 or case.shape[2] % 64 != 0
     for kernel in kernels:
         if kernel.name in skip or not kernel.fits(case.shape):
             continue
@@ -142,6 +150,7 @@ def main():
     torch.empty(1, device="cuda")
     kernels = driver.load(sys.argv[1])
     jobs = [("f16", "plain", s) for s in GEMMS] + [("f16", "bias_gelu", s) for s in FUSED] + [("bf16", "plain", (4096, 4096, 4096))]
+    jobs += [("f16", "swiglu", s) for s in SWIGLU] + [("f16", "heads", s) for s in HEADS]
     for number, (dtype, epilogue, shape) in enumerate(jobs):
         if number < int(sys.argv[2]):
             continue

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pathlib
 import resource
-import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,8 +17,6 @@ BIN = ROOT / os.environ.get("AITMLIR_BIN", "target/release")
 MEMORY_LIMIT = 12 << 30
 PANIC_STATUS = 101
 TIMEOUT = "timeout"
-# A timeout is one of processor time, so that a busy machine fails no test; one that waits for ever ends after so many times as long.
-PATIENCE = 10
 
 
 @dataclass(frozen=True)
@@ -57,12 +54,6 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
 
 
-def limit_time(seconds: float) -> None:
-    """Bounds the processor time of this process: SIGXCPU ends it."""
-    whole = int(seconds) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (whole, whole + 5))
-
-
 def call(
     tool: str,
     arguments: Sequence[str | pathlib.Path],
@@ -70,12 +61,7 @@ def call(
     limit: Callable[[], None] = limit_memory,
     environment: Mapping[str, str] | None = None,
 ) -> Call:
-    """Runs a binary of the project to its end, or for `timeout` seconds of processor time. `limit` is called in the child before it starts."""
-
-    def prepare() -> None:
-        limit()
-        limit_time(timeout)
-
+    """Runs a binary of the project to its end. `limit` is called in the child before it starts."""
     started = time.monotonic()
     try:
         done = subprocess.run(
@@ -83,16 +69,14 @@ def call(
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=timeout * PATIENCE,
+            timeout=timeout,
             stdin=subprocess.DEVNULL,
-            preexec_fn=prepare,
+            preexec_fn=limit,
             env=environment,
         )
     except subprocess.TimeoutExpired as expired:
         stderr = (expired.stderr or b"").decode(errors="replace")
         return Call(None, "", stderr, time.monotonic() - started)
-    if done.returncode == -signal.SIGXCPU:
-        return Call(None, done.stdout, done.stderr, time.monotonic() - started)
     return Call(done.returncode, done.stdout, done.stderr, time.monotonic() - started)
 
 

@@ -36,6 +36,7 @@ pub fn result_dim<'c>(b: Builder<'c>, op: OpView<'c>, result: usize, dim: usize)
         "ait.argreduce" => rule.reduced(&[op.i64("axis")?], op.has("keepdims")),
         "ait.slice" => rule.mixed("sizes", "static_sizes"),
         "ait.pad" => rule.padded(),
+        "ait.gemm" if op.has("split") => rule.stated(),
         "ait.gemm" => rule.gemm(),
         "ait.attention" | "ait.b2b_gemm" => {
             let source = if dim == 3 { "value" } else { "query" };

@@ -85,6 +85,7 @@ impl Keys {
             "ait.conv" | "ait.pool" if dim == 0 => self.same(op, 0).unwrap_or(opaque),
             "ait.pool" if dim == 1 => self.same(op, 1).unwrap_or(opaque),
             "ait.gather" => self.gathered(op, shape.len(), dim).unwrap_or(opaque),
+            "ait.gemm" if op.has("split") => op.group("dims").get(nth).map_or(opaque, |v| self.index(*v)),
             "ait.gemm" => self.gemm(op, shape.len(), dim).unwrap_or(opaque),
             "ait.reduce" | "ait.argreduce" if op.group_or_empty("dims").is_empty() => {
                 self.reduced(op, dim).unwrap_or(opaque)

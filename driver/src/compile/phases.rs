@@ -12,10 +12,11 @@ use aitmlir_dialects::{
     pass::{PassDecl, run_pass},
     types::Op,
 };
-use aitmlir_lowering::{cpu, cuda, host, target::Target};
+use aitmlir_lowering::{cpu, cuda, expand::EXPAND_PRODUCTS, host, target::Target};
 use aitmlir_passes::{
     canonicalize::CANONICALIZE,
     fuse::FUSE,
+    fuse_products::FUSE_PRODUCTS,
     outline::OUTLINE_KERNELS,
     plan::PLAN_MEMORY,
     recognize::{RECOGNIZE_ATTENTION, RECOGNIZE_NORMS},
@@ -178,9 +179,17 @@ impl<'c> Compilation<'c> {
         if self.target.chip().is_none() || cuda::kernels::row("ait.attention").is_some() {
             self.ours(&[&RECOGNIZE_ATTENTION])?;
         }
+        let chip: Vec<_> = self.target.chip().iter().map(|chip| ("chip", chip.name)).collect();
+        run_pass(&EXPAND_PRODUCTS, self.op(), &chip)?;
         self.simplify()?;
         self.ours(&[&FUSE])?;
-        self.simplify()
+        self.simplify()?;
+        // The kernels for GPUs take products in these forms; those for the CPU do not.
+        if self.target.chip().is_some() {
+            self.ours(&[&FUSE_PRODUCTS])?;
+            self.simplify()?;
+        }
+        Ok(())
     }
 
     fn plan(&mut self) -> Result<()> {

@@ -5,14 +5,11 @@ use super::kernels::{self, Body, BodyRow, How, Operand, Whole};
 use super::tuning::Tuning;
 use crate::{
     cpu::{self, Unsupported, view::is_row_major},
-    host::{
-        checks,
-        memory::{buffer_at, from_word, pointer_type, strided_buffer_at},
-    },
+    host::memory::{buffer_at, from_word, pointer_type, strided_buffer_at},
 };
 use aitmlir_dialects::{
     ait::OpView,
-    builder::{Builder, add_argument, block_of, blocks_of, erase, operations_of, replace_uses, result_of},
+    builder::{Builder, block_of, blocks_of, erase, operations_of, replace_uses, result_of},
     diagnostics::{emit_op_error, location_of},
     pass::Failed,
     types::{DYNAMIC, Op, TypeExt, Types, Val, memref_type, strided_memref_type},
@@ -82,9 +79,18 @@ fn lower_whole<'c>(
 ) -> Result<KernelLaunch, Failed> {
     let mut launch = Launch::default();
     let (pointer, i64_type) = (context.int_type(64), context.int_type(64));
-    let tensors: Vec<Type<'c>> = op.operands().iter().chain(&op.results()).map(|v| v.r#type()).collect();
+    let values: Vec<_> = op.operands().into_iter().chain(op.results()).collect();
+    let tensors: Vec<Type<'c>> = values.iter().map(|v| v.r#type()).filter(|t| t.is_tensor()).collect();
+    // Sizes of the results, which their buffers have too.
+    let stated = op.group_or_empty("dims").len();
+    let mut scalars = 0;
     let mut operands = Vec::new();
     for argument in arguments {
+        if !argument.is_buffer() && scalars < stated {
+            launch.integer("size");
+            scalars += 1;
+            continue;
+        }
         if !argument.is_buffer() {
             emit_op_error(op.0, "uses a scalar from outside, which its kernel does not take");
             return Err(Failed);
@@ -188,9 +194,7 @@ fn lower_body<'c>(
         }
         (Ok(_), None) => return Err(Failed),
     };
-    types.extend(fails.then_some(i64_type));
     function(b, name, &types, region, shape.block);
-    let first = launch.dims.len() - extents;
     // Both parameters are there in all kernels; a kernel that reads one names it.
     launch.params.push(if fails {
         launch.operands.push(FAILURE.to_owned());
@@ -202,9 +206,7 @@ fn lower_body<'c>(
         Some(_) => Param::Workspace { offset: 0.into() },
         None => Param::I64(0.into()),
     });
-    if fails {
-        launch.integer("site of the launch");
-    }
+    let first = launch.dims.len() - extents;
     let extent = |i: usize| Expr::Dim((first + i) as u32);
     Ok(KernelLaunch {
         name: name.to_owned(),
@@ -322,28 +324,24 @@ fn hoist_allocas(b: Builder<'_>) {
 }
 
 /// Replaces calls of `aitmlir_rt_fail`, with which kernels for the CPU stop a run: the first thread whose check fails fills
-/// the record with the site of the launch, and every such thread ends. Where there are such calls, the site is one parameter more.
+/// the record, and every such thread ends. Are there such calls?
 fn replace_failures<'c>(b: Builder<'c>, record: Val<'c>) -> bool {
     let mut calls = Vec::new();
     for_each(b.block(), &mut |op| {
-        if checks::is_failure(op) {
+        let callee = OpView(op).attr("callee").map(|a| a.to_string());
+        if OpView(op).name() == "func.call" && callee.as_deref() == Some("@aitmlir_rt_fail") {
             calls.push(op);
         }
     });
-    if calls.is_empty() {
-        return false;
-    }
     let i64_type = b.context().int_type(64);
-    let site = add_argument(b.block(), i64_type, b.location());
-    for call in calls {
-        let b = Builder::before(b.context(), call);
+    for call in &calls {
+        let b = Builder::before(b.context(), *call);
         let one = b.int(i64_type, 1);
         // `or`, ordered as a relaxed access.
         let attributes = [("bin_op", b.i64_attr(4)), ("ordering", b.i64_attr(2))];
         let before = b.op1("llvm.atomicrmw", &[record, one], i64_type, &attributes);
         let first = b.cmpi("eq", before, b.int(i64_type, 0));
-        let mut arguments = OpView(call).operands();
-        arguments.insert(1, site);
+        let arguments = OpView(*call).operands();
         b.when(first, |b| {
             for (i, argument) in arguments.iter().enumerate() {
                 let attributes =
@@ -353,9 +351,9 @@ fn replace_failures<'c>(b: Builder<'c>, record: Val<'c>) -> bool {
             }
         });
         b.op("nvvm.exit", &[], &[], &[], vec![]);
-        erase(call);
+        erase(*call);
     }
-    true
+    !calls.is_empty()
 }
 
 /// Replaces calls of `aitmlir_rt_scratch`, with which kernels for the CPU ask for scratch memory, by the workspace.

@@ -10,7 +10,6 @@ use super::{
 use crate::{
     cpu,
     host::{
-        checks::CheckSites,
         launch::{Launches, Site, key, name},
         memory::{call_runtime, offset_pointer, pointer_of, pointer_type, to_word},
     },
@@ -137,13 +136,7 @@ impl<'c> CudaLaunches<'c> {
 }
 
 impl<'c> Launches<'c> for CudaLaunches<'c> {
-    fn launch(
-        &mut self,
-        pass: &PassContext<'c>,
-        site: &Site<'c>,
-        places: &mut CheckSites,
-        b: Builder<'c>,
-    ) -> Result<(), Failed> {
+    fn launch(&mut self, pass: &PassContext<'c>, site: &Site<'c>, b: Builder<'c>) -> Result<(), Failed> {
         let number = self.kernel(pass, site)?;
         let compute = site.compute()?;
         if compute.name() == "ait.gemm" {
@@ -170,7 +163,6 @@ impl<'c> Launches<'c> for CudaLaunches<'c> {
         if self.kernels[number].1.operands.iter().any(|o| o == entry::FAILURE) {
             let pointer = pointer_type(b);
             operands.extend(call_runtime(b, pass.op, "aitmlir_rt_failure_record", &[site.run], Some(pointer)));
-            dims.push(b.int(i64_type, places.of_launch(site.op, compute)));
         }
         let count = |n: usize| b.int(i64_type, n as i64);
         let arguments = [
@@ -198,7 +190,8 @@ fn gemm_flops(op: OpView<'_>, site: &Site<'_>) -> Option<i64> {
     let k = *left.get(left.len().checked_sub(if row { 1 } else { 2 })?)?;
     let out = site.outs.first()?.r#type().shape();
     let known = !nested && k >= 0 && out.iter().all(|s| *s >= 0);
-    known.then(|| 2 * k * out.iter().product::<i64>())
+    let products = 1 + op.group("others").len() as i64;
+    known.then(|| 2 * k * products * out.iter().product::<i64>())
 }
 
 /// The address of a buffer's first element, and the integers that its type leaves open.

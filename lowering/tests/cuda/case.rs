@@ -108,11 +108,22 @@ pub struct Case {
     pub inner: [bool; 2],
     pub bias: bool,
     pub batch: usize,
+    /// Are plain stores those of two columns?
+    pub pairs: bool,
 }
 
 /// 256x256x128 of f16.
-pub const PLAIN: Case =
-    Case { m: 256, n: 256, k: 128, dtype: Dtype::F16, out: Dtype::F16, inner: [true, true], bias: false, batch: 1 };
+pub const PLAIN: Case = Case {
+    m: 256,
+    n: 256,
+    k: 128,
+    dtype: Dtype::F16,
+    out: Dtype::F16,
+    inner: [true, true],
+    bias: false,
+    batch: 1,
+    pairs: false,
+};
 
 impl Case {
     /// The problem with all sizes at run time.
@@ -120,6 +131,7 @@ impl Case {
         let (m, n, k) = (Expr::Dim(0), Expr::Dim(1), Expr::Dim(2));
         let mut problem = Problem::linear(self.dtype, m.clone(), n.clone(), k.clone());
         problem.out_dtype = self.out;
+        problem.out_pairs = self.pairs;
         if !self.inner[0] {
             (problem.a.inner, problem.a.line) = (false, m.clone());
         }

@@ -71,3 +71,29 @@ fn a_cluster_shares_the_sums_of_a_tile() {
     let config = Config { split: 4, cluster: true, swapped: true, ..Config::single(2, 16, 4, 1) };
     Case { m: 5, n: 264, k: 392, bias: true, ..PLAIN }.run(config, 132);
 }
+
+#[test]
+fn a_cluster_loads_an_operand_once() {
+    let configs = [
+        (Config::PING_PONG.sharing(2, false), [400, 200]),
+        (Config { chains: 1, ..Config::PING_PONG }.sharing(2, true), [136, 400]),
+        (Config::single(1, 64, 3, 2).sharing(4, false), [200, 136]),
+    ];
+    for (config, [m, n]) in configs {
+        Kernel::Sm90(config).assemble(&PLAIN.problem());
+        Case { m, n, k: 264, bias: true, ..PLAIN }.run(config, 5);
+    }
+    let config = Config { swapped: true, ..Config::single(1, 32, 4, 2) }.sharing(2, false);
+    Case { m: 20, n: 264, k: 200, ..PLAIN }.run(config, 4);
+    Case { m: 136, n: 264, k: 136, inner: [false, false], ..PLAIN }
+        .run(Config::cooperative(1, 128, 3).sharing(2, false), 4);
+}
+
+#[test]
+fn pairs_of_columns_are_stored_as_words() {
+    let config = Config { tma_store: false, ..Config::single(1, 88, 4, 1) };
+    let mut problem = PLAIN.problem();
+    problem.out_pairs = true;
+    Kernel::Sm90(config).assemble(&problem);
+    Case { m: 72, n: 200, k: 72, bias: true, pairs: true, ..PLAIN }.run(config, 2);
+}

@@ -140,6 +140,7 @@ fn plain_product<'c>(op: Op<'c>, b_layout: MatrixLayout) -> Option<(Val<'c>, Val
     let view = OpView(op);
     let plain = view.name() == "ait.gemm"
         && view.block(0).is_none()
+        && !view.has("split")
         && view.f64("alpha").is_none_or(|alpha| alpha == 1.0)
         && view.kind("a_layout") == Some(MatrixLayout::Row)
         && view.kind("b_layout") == Some(b_layout);

@@ -243,6 +243,7 @@ unsafe extern "C" fn launch(
 
 unsafe extern "C" fn tensor_map(gpu: *mut c_void, map: *const TensorMap, to: *mut c_void) -> i32 {
     use sys::CUtensorMapDataType_enum as T;
+    use sys::CUtensorMapL2promotion_enum as P;
     use sys::CUtensorMapSwizzle_enum as S;
     run(gpu, |_| {
         // SAFETY: the header says that the pointer is valid.
@@ -269,6 +270,10 @@ unsafe extern "C" fn tensor_map(gpu: *mut c_void, map: *const TensorMap, to: *mu
             other => return Err(format!("a tensor map has a swizzle of {other} bytes")),
         };
         let steps = [1u32; 5];
+        // Rows that do not begin at a multiple of 256 bytes would bring in much that is not theirs.
+        let even = map.strides.iter().take(map.rank as usize).skip(1).all(|stride| stride % 256 == 0);
+        let promotion =
+            if even { P::CU_TENSOR_MAP_L2_PROMOTION_L2_256B } else { P::CU_TENSOR_MAP_L2_PROMOTION_L2_128B };
         call!(cuTensorMapEncodeTiled(
             to.cast(),
             dtype,
@@ -281,7 +286,7 @@ unsafe extern "C" fn tensor_map(gpu: *mut c_void, map: *const TensorMap, to: *mu
             steps.as_ptr(),
             sys::CUtensorMapInterleave_enum::CU_TENSOR_MAP_INTERLEAVE_NONE,
             swizzle,
-            sys::CUtensorMapL2promotion_enum::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+            promotion,
             sys::CUtensorMapFloatOOBfill_enum::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
         ))
     })

@@ -2,7 +2,7 @@
 
 use super::{
     Verdict, reject,
-    shape::{Tensor, agree, epilogue, operand, operands, result, results, scalar_region, size_text},
+    shape::{Tensor, agree, epilogue, operand, operands, result, results, scalar_region, shape_text, size_text},
 };
 use crate::{
     ait::{MatrixLayout, OpView, RnnDirection, RnnKind},
@@ -95,15 +95,72 @@ pub fn gemm(op: OpView<'_>) -> Verdict {
     // C3
     let mut expected = broadcast_batch(&a, &b)?;
     expected.extend([a.dim(m), b.dim(n)]);
-    result.expect_shape(&expected)?;
+    if op.has("split") {
+        // C9
+        laid_out(op, &expected, &result)?;
+    } else {
+        result.expect_shape(&expected)?;
+        if !op.group("dims").is_empty() {
+            reject!("operand 'dims': expected none without 'split', got {}", op.group("dims").len());
+        }
+    }
     // C4
     if a.element.signless() != b.element.signless() {
         reject!("operand 'b': expected the element type of operand 'a', {}, got {}", a.element, b.element);
     }
+    // C7
+    for other in operands(op, "others") {
+        if other.shape != b.shape || other.element != b.element {
+            reject!("{}: expected the type of operand 'b'", other.name);
+        }
+    }
+    // C8
+    for other in &results(op)[1..] {
+        if other.shape != result.shape {
+            reject!("{}: expected shape {}, got {}", other.name, shape_text(&result.shape), shape_text(&other.shape));
+        }
+    }
     // C5
-    epilogue(op, a.element, &result)?;
+    let others = op.group("others").len();
+    if op.block(0).is_none() && (others > 0 || op.results().len() != 1) {
+        reject!("expected an epilogue, for {} products and {} results", 1 + others, op.results().len());
+    }
+    epilogue(op, a.element, 1 + others)?;
     // C6
-    operands(op, "extras").iter().try_for_each(|extra| extra.expect_broadcast_to(&result.shape))
+    operands(op, "extras").iter().try_for_each(|extra| extra.expect_broadcast_to(&expected))
+}
+
+/// C9: `product` is the shape before the result is laid out anew.
+fn laid_out(op: OpView<'_>, product: &[i64], result: &Tensor<'_>) -> Verdict {
+    let (split, permuted) = (op.i64s("split"), op.i64s("permuted"));
+    if split.len() != product.len() || split.iter().any(|n| *n < 1) {
+        reject!(
+            "attribute 'split': expected {} positive numbers, one for each dimension of the product",
+            product.len()
+        );
+    }
+    let parts = split.iter().sum::<i64>();
+    let mut sorted = permuted.clone();
+    sorted.sort_unstable();
+    if sorted != (0..parts).collect::<Vec<_>>() {
+        reject!("attribute 'permuted': expected a permutation of {parts} dimensions");
+    }
+    result.expect_rank(permuted.len())?;
+    let size_of = |part: i64| permuted.iter().position(|p| *p == part).map_or(DYNAMIC, |d| result.dim(d));
+    let mut first = 0;
+    for (dim, (size, count)) in product.iter().zip(&split).enumerate() {
+        let sizes: Vec<i64> = (first..first + count).map(size_of).collect();
+        first += count;
+        let known = *size >= 0 && sizes.iter().all(|s| *s >= 0);
+        if known && sizes.iter().product::<i64>() != *size {
+            reject!("result: expected parts of dimension {dim} of the product, {size}, got {}", shape_text(&sizes));
+        }
+    }
+    let (dims, open) = (op.group("dims").len(), result.shape.iter().filter(|s| **s < 0).count());
+    if dims != open {
+        reject!("operand 'dims': expected {open}, one for each `?` of the result, got {dims}");
+    }
+    Ok(())
 }
 
 /// The positions of a matrix's rows and columns.

@@ -266,8 +266,8 @@ pub fn region_results<'c>(block: Blk<'c>, results: &[Type<'c>]) -> Verdict {
     Ok(())
 }
 
-/// The epilogue of a contraction, where it has one: the accumulator of `element`, then one element of each of `extras`.
-pub fn epilogue<'c>(op: OpView<'c>, element: Type<'c>, result: &Tensor<'c>) -> Verdict {
+/// The epilogue of a contraction, where it has one: `products` accumulators of `element`, then one element of each of `extras`.
+pub fn epilogue<'c>(op: OpView<'c>, element: Type<'c>, products: usize) -> Verdict {
     let Some(block) = op.block(0) else {
         let extras = op.group("extras").len();
         if extras > 0 {
@@ -275,8 +275,8 @@ pub fn epilogue<'c>(op: OpView<'c>, element: Type<'c>, result: &Tensor<'c>) -> V
         }
         return Ok(());
     };
-    let mut arguments = vec![("the accumulator".to_owned(), element.accumulator())];
+    let mut arguments = vec![("the accumulator".to_owned(), element.accumulator()); products];
     arguments
         .extend(operands(op, "extras").into_iter().map(|e| (format!("the element type of {}", e.name), e.element)));
-    scalar_region(block, &arguments, &[result.element])
+    scalar_region(block, &arguments, &results(op).iter().map(|result| result.element).collect::<Vec<_>>())
 }

@@ -82,7 +82,6 @@ impl<'c> Context<'c> {
         {
             return unsupported(format!("a matrix product over {x} and {y} elements"));
         }
-        self.expect_equal("the length of its rows", k1, k2)?;
         let mut dims = self.broadcast(&[&a.dims[..ra - 2], &b.dims[..rb - 2]])?;
         dims.extend([m, n]);
         let (a, b) = (self.tensor(a)?, self.tensor(b)?);
@@ -93,7 +92,7 @@ impl<'c> Context<'c> {
         ];
         let ty = crate::import::value::type_of(self.b, out, &dims);
         let region = melior::ir::Region::new();
-        let results = self.b.ait("ait.gemm", &[&[a], &[b], &[]], &[ty], &attributes, vec![region]);
+        let results = self.b.ait("ait.gemm", &[&[a], &[b], &[], &[], &[]], &[ty], &attributes, vec![region]);
         Ok(self.value(out, dims, results[0]))
     }
 

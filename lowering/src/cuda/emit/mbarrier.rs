@@ -23,6 +23,13 @@ pub fn arrive<'c>(b: Builder<'c>, address: Val<'c>) {
     asm0(b, "mbarrier.arrive.shared::cta.b64 _, [$0];", "r", &[address]);
 }
 
+/// Arrives at the barrier that CTA `rank` of the cluster has at `address`.
+pub fn arrive_at<'c>(b: Builder<'c>, address: Val<'c>, rank: Val<'c>) {
+    let there = super::memory::address_in_cluster(b, address, rank);
+    // Released to the CTA alone: what consumers read has been read when they arrive, and a wider scope costs a fence in every step.
+    asm0(b, "mbarrier.arrive.shared::cluster.b64 _, [$0];", "r", &[there]);
+}
+
 /// Waits until the phase of that parity (an i32, 0 or 1) is over.
 pub fn wait<'c>(b: Builder<'c>, address: Val<'c>, parity: Val<'c>) {
     let text =

@@ -2,7 +2,10 @@
 //! innermost first.
 
 use super::asm0;
-use aitmlir_dialects::{builder::Builder, types::Val};
+use aitmlir_dialects::{
+    builder::Builder,
+    types::{Types, Val},
+};
 
 fn box_text(coordinates: usize, first: usize) -> String {
     format!("{{{}}}", super::places(first, coordinates))
@@ -17,6 +20,26 @@ pub fn load<'c>(b: Builder<'c>, shared: Val<'c>, map: Val<'c>, coordinates: &[Va
     );
     let operands: Vec<_> = [shared, map, barrier].into_iter().chain(coordinates.iter().copied()).collect();
     asm0(b, &text, &format!("r,l,r,{}", super::repeat("r", rank)), &operands);
+}
+
+/// Loads a box into the shared memory of every CTA of the cluster whose bit is set in `mask`, at the address that `shared` is here; in each, the barrier
+/// at the place of `barrier` counts the bytes.
+pub fn load_for_all<'c>(
+    b: Builder<'c>,
+    shared: Val<'c>,
+    map: Val<'c>,
+    coordinates: &[Val<'c>],
+    barrier: Val<'c>,
+    mask: u16,
+) {
+    let rank = coordinates.len();
+    let text = format!(
+        "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [$0], [$1, {}], [$2], $3;",
+        box_text(rank, 4)
+    );
+    let mask = b.int(b.context().int_type(16), i64::from(mask));
+    let operands: Vec<_> = [shared, map, barrier, mask].into_iter().chain(coordinates.iter().copied()).collect();
+    asm0(b, &text, &format!("r,l,r,h,{}", super::repeat("r", rank)), &operands);
 }
 
 /// Stores a box from shared memory; part of this thread's open group of bulk copies.

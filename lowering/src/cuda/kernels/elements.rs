@@ -1,8 +1,8 @@
-//! From sums to elements of the result: what the epilogue reads beside a sum, its scalar code, rounding, and plain stores.
+//! From sums to elements of the results: what the epilogue reads beside a sum, its scalar code, rounding, and plain stores.
 //!
 //! Kernels see the result as a matrix of `m` rows and `n` columns; `swapped` ones compute its transpose.
 
-use super::problem::{BatchSlot, Dtype, Int, Params, Problem, Region};
+use super::problem::{BatchSlot, Dtype, Fold, Int, Params, Problem, Region};
 use crate::cuda::emit::{i32c, i64c, memory, scalar::ScalarOps};
 use aitmlir_dialects::{
     builder::{Builder, defining_op, operands_of},
@@ -11,11 +11,11 @@ use aitmlir_dialects::{
 use kernel_launch::{Expr, Param};
 use melior::ir::{ValueLike, operation::OperationLike};
 
-/// Parameters of the extras, and of the result where it is stored plainly.
+/// Parameters of the extras, and of the results where they are stored plainly.
 #[derive(Clone, Debug)]
 pub struct ElementSlots {
     extras: Vec<ExtraSlot>,
-    out: Option<OutSlot>,
+    outs: Vec<OutSlot>,
 }
 
 #[derive(Clone, Debug)]
@@ -29,13 +29,51 @@ struct ExtraSlot {
 #[derive(Clone, Debug)]
 struct OutSlot {
     pointer: usize,
-    line: Int,
-    step: Int,
+    bytes: i64,
+    rows: Along,
+    columns: Along,
     batch: BatchSlot,
 }
 
+/// How a number of a row or column becomes a place.
+#[derive(Clone, Debug)]
+enum Along {
+    /// By a stride.
+    Stride(Int),
+    /// Through sizes and strides, outermost first.
+    Folds(Vec<(Int, Int)>),
+}
+
+impl Along {
+    fn new(params: &mut Params, stride: &Expr, folds: &[Fold]) -> Self {
+        match folds {
+            [] => Along::Stride(params.long(stride)),
+            _ => Along::Folds(folds.iter().map(|f| (params.int(&f.size), params.long(&f.stride))).collect()),
+        }
+    }
+
+    /// Elements (an i64) from number 0 to `number`.
+    fn offset<'c>(&self, b: Builder<'c>, args: &[Val<'c>], number: Val<'c>) -> Val<'c> {
+        match self {
+            Along::Stride(stride) => b.muli(b.wide(number), stride.i64(b, args)),
+            Along::Folds(folds) => {
+                let (mut rest, mut sum) = (number, i64c(b, 0));
+                for (i, (size, stride)) in folds.iter().enumerate().rev() {
+                    let size = size.i32(b, args);
+                    let index = if i == 0 { rest } else { b.remu(rest, size) };
+                    sum = b.addi(sum, b.muli(b.wide(index), stride.i64(b, args)));
+                    if i > 0 {
+                        rest = b.divu(rest, size);
+                    }
+                }
+                sum
+            }
+        }
+    }
+}
+
 impl ElementSlots {
-    /// Adds the parameters; those of the result where `stores`.
+    /// Adds the parameters; those of the results where `stores`.
     pub fn new(params: &mut Params, problem: &Problem, stores: bool) -> Self {
         let pointer = |params: &mut Params, operand: u32, offset: &Expr, dtype: Dtype| {
             params.push(Param::Pointer { operand, offset: offset.clone() * dtype.bytes() })
@@ -47,17 +85,19 @@ impl ElementSlots {
             batch: BatchSlot::new(params, problem, extra.batch.as_ref(), &extra.spread),
         });
         let extras = extras.collect();
-        let out = stores.then(|| OutSlot {
-            pointer: pointer(params, problem.out.operand, &problem.out.offset, problem.out_dtype),
-            line: params.long(&problem.out.line),
-            step: params.long(&problem.out.step),
-            batch: BatchSlot::new(params, problem, problem.out.batch.as_ref(), &problem.out.spread),
+        let outs = problem.outputs().filter(|_| stores).map(|(place, dtype)| OutSlot {
+            pointer: pointer(params, place.operand, &place.offset, dtype),
+            bytes: dtype.bytes(),
+            rows: Along::new(params, &place.line, &place.rows),
+            columns: Along::new(params, &place.step, &place.columns),
+            batch: BatchSlot::of_result(params, place),
         });
-        ElementSlots { extras, out }
+        let outs = outs.collect();
+        ElementSlots { extras, outs }
     }
 }
 
-/// The result as a kernel sees it.
+/// The results as a kernel sees them.
 #[derive(Clone, Copy)]
 pub struct Elements<'a, 'c> {
     /// The problem.
@@ -85,24 +125,33 @@ pub struct Pair<'c> {
     pub column: Val<'c>,
     /// The sums.
     pub sums: [Val<'c>; 2],
+    /// The sums with the second right operand, where there is one.
+    pub others: Option<[Val<'c>; 2]>,
 }
 
 impl<'a, 'c> Elements<'a, 'c> {
-    /// The epilogue's results for a pair of matrix `batch`.
-    pub fn results(&self, b: Builder<'c>, batch: Val<'c>, pair: &Pair<'c>) -> [Val<'c>; 2] {
+    /// The epilogue's results for the two elements of a pair of matrix `batch`.
+    pub fn results(&self, b: Builder<'c>, batch: Val<'c>, pair: &Pair<'c>) -> [Vec<Val<'c>>; 2] {
         let extras: Vec<[Val<'c>; 2]> =
             (0..self.problem.extras.len()).map(|i| self.extra(b, batch, pair.row, pair.column, i)).collect();
         [0, 1].map(|i| {
-            let elements: Vec<_> = extras.iter().map(|extra| extra[i]).collect();
-            (self.region)(b, pair.sums[i], &elements)[0]
+            let scalars: Vec<_> = pair.others.iter().chain(&extras).map(|pair| pair[i]).collect();
+            (self.region)(b, pair.sums[i], &scalars)
         })
     }
 
-    /// The epilogue's result for one element.
-    pub fn result(&self, b: Builder<'c>, batch: Val<'c>, row: Val<'c>, column: Val<'c>, sum: Val<'c>) -> Val<'c> {
-        let elements: Vec<_> =
-            (0..self.problem.extras.len()).map(|i| self.extra(b, batch, row, column, i)[0]).collect();
-        (self.region)(b, sum, &elements)[0]
+    /// The epilogue's results for one element, from its sums.
+    pub fn result(
+        &self,
+        b: Builder<'c>,
+        batch: Val<'c>,
+        row: Val<'c>,
+        column: Val<'c>,
+        sums: &[Val<'c>],
+    ) -> Vec<Val<'c>> {
+        let extras = (0..self.problem.extras.len()).map(|i| self.extra(b, batch, row, column, i)[0]);
+        let scalars: Vec<_> = sums[1..].iter().copied().chain(extras).collect();
+        (self.region)(b, sums[0], &scalars)
     }
 
     /// Elements of an extra. Places outside the result are moved inside: what is computed from them is not stored.
@@ -141,44 +190,69 @@ impl<'a, 'c> Elements<'a, 'c> {
 
     /// Stores what of a pair's results is inside.
     pub fn store_pair(&self, b: Builder<'c>, batch: Val<'c>, pair: &Pair<'c>) {
-        let values = self.results(b, batch, pair);
-        for (i, value) in values.into_iter().enumerate() {
-            self.store(b, batch, pair.row, b.add_c(pair.column, i as i64), value);
+        let [first, second] = self.results(b, batch, pair);
+        for (which, values) in first.into_iter().zip(second).enumerate() {
+            let values = [values.0, values.1];
+            if self.problem.out_pairs && !self.swapped && self.dtype(which).half() {
+                self.store_word(b, which, batch, pair, values);
+                continue;
+            }
+            for (i, value) in values.into_iter().enumerate() {
+                self.store(b, which, batch, pair.row, b.add_c(pair.column, i as i64), value);
+            }
         }
     }
 
-    /// Stores a value, if its place is inside.
-    pub fn store(&self, b: Builder<'c>, batch: Val<'c>, row: Val<'c>, column: Val<'c>, value: Val<'c>) {
-        let Some(out) = &self.slots.out else { return };
+    /// Stores a value of result `which`, if its place is inside.
+    pub fn store(&self, b: Builder<'c>, which: usize, batch: Val<'c>, row: Val<'c>, column: Val<'c>, value: Val<'c>) {
         let inside = b.and(b.cmpi("slt", row, self.m), b.cmpi("slt", column, self.n));
         b.when(inside, |b| {
-            let (m, n) = if self.swapped { (column, row) } else { (row, column) };
-            let along = b.muli(b.wide(n), out.step.i64(b, self.args));
-            let mut place = b.addi(b.muli(b.wide(m), out.line.i64(b, self.args)), along);
-            if let Some(offset) = out.batch.offset(b, self.args, batch) {
-                place = b.addi(place, offset);
-            }
-            let bytes = i64c(b, self.problem.out_dtype.bytes());
-            let place = memory::offset(b, self.args[out.pointer], b.muli(place, bytes));
-            memory::store(b, place, self.rounded(b, value));
+            let place = self.out_place(b, which, batch, row, column);
+            memory::store(b, place, self.rounded(b, which, value));
         });
     }
 
-    /// A value of the result's type.
-    pub fn rounded(&self, b: Builder<'c>, value: Val<'c>) -> Val<'c> {
-        let r#type = self.problem.out_dtype.mlir(b);
+    /// Stores two values as one word, if they are inside; both are or neither is.
+    fn store_word(&self, b: Builder<'c>, which: usize, batch: Val<'c>, pair: &Pair<'c>, values: [Val<'c>; 2]) {
+        let word = self.packed(b, which, values);
+        let inside = b.and(b.cmpi("slt", pair.row, self.m), b.cmpi("slt", pair.column, self.n));
+        b.when(inside, |b| {
+            let place = self.out_place(b, which, batch, pair.row, pair.column);
+            memory::store_words(b, place, &[word]);
+        });
+    }
+
+    /// The address of an element of result `which`.
+    fn out_place(&self, b: Builder<'c>, which: usize, batch: Val<'c>, row: Val<'c>, column: Val<'c>) -> Val<'c> {
+        let out = &self.slots.outs[which];
+        let (m, n) = if self.swapped { (column, row) } else { (row, column) };
+        let mut place = b.addi(out.rows.offset(b, self.args, m), out.columns.offset(b, self.args, n));
+        if let Some(offset) = out.batch.offset(b, self.args, batch) {
+            place = b.addi(place, offset);
+        }
+        memory::offset(b, self.args[out.pointer], b.muli(place, i64c(b, out.bytes)))
+    }
+
+    /// The element type of result `which`.
+    fn dtype(&self, which: usize) -> Dtype {
+        if which == 0 { self.problem.out_dtype } else { self.problem.more[which - 1].dtype }
+    }
+
+    /// A value of the type of result `which`.
+    pub fn rounded(&self, b: Builder<'c>, which: usize, value: Val<'c>) -> Val<'c> {
+        let r#type = self.dtype(which).mlir(b);
         if value.r#type() == r#type { value } else { b.op1("arith.truncf", &[value], r#type, &[]) }
     }
 
     /// Two 16-bit results in one word, by one instruction where both were rounded from f32.
-    pub fn packed(&self, b: Builder<'c>, values: [Val<'c>; 2]) -> Val<'c> {
-        let bf16 = self.problem.out_dtype == Dtype::Bf16;
+    pub fn packed(&self, b: Builder<'c>, which: usize, values: [Val<'c>; 2]) -> Val<'c> {
+        let bf16 = self.dtype(which) == Dtype::Bf16;
         if let [Some(low), Some(high)] = values.map(unrounded) {
             return b.pack_halves(low, high, bf16);
         }
         let (i16, i32) = (b.context().int_type(16), b.context().int_type(32));
         let [low, high] = values.map(|value| {
-            let bits = b.op1("arith.bitcast", &[self.rounded(b, value)], i16, &[]);
+            let bits = b.op1("arith.bitcast", &[self.rounded(b, which, value)], i16, &[]);
             b.op1("arith.extui", &[bits], i32, &[])
         });
         b.or(low, b.shl_c(high, 16))

@@ -6,7 +6,7 @@ use super::{
         self, Config, Illegal,
         choose::{Sizes, choose},
     },
-    problem::{Dtype, Extra, Place, Problem},
+    problem::{Dtype, Extra, Fold, Output, Place, Problem},
 };
 use crate::{
     cpu::{Unsupported, map::inline_at},
@@ -23,13 +23,18 @@ use melior::ir::{Type, TypeLike, ValueLike};
 /// Is there a kernel for this product?
 pub fn supported(chip: &Chip, op: OpView<'_>) -> Result<(), Unsupported> {
     let element = op.group("a")[0].r#type().element_type();
+    let rights = 1 + op.group("others").len();
+    if rights > 2 {
+        return fail(format!("has {rights} right operands, for which there is no kernel"));
+    }
     match dtype(element) {
         Some(Dtype::S32) | None => Err(Unsupported(format!("of {element} has no kernel for cuda:{}", chip.name))),
         Some(_) => Ok(()),
     }
 }
 
-fn dtype(element: Type<'_>) -> Option<Dtype> {
+/// The type of a kernel's elements that stands for an element type.
+pub(super) fn dtype(element: Type<'_>) -> Option<Dtype> {
     // SAFETY: questions to a valid type.
     let (bf16, f16) =
         unsafe { (mlir_sys::mlirTypeIsABF16(element.to_raw()), mlir_sys::mlirTypeIsAF16(element.to_raw())) };
@@ -53,14 +58,16 @@ pub fn emit<'c>(whole: &Whole<'_, 'c>) -> Result<KernelLaunch, Unsupported> {
     let problem = problem(whole)?;
     let alpha = op.f64("alpha").unwrap_or(1.0);
     let block = op.block(0);
+    let others = problem.products() as usize - 1;
     let region = |b: Builder<'c>, sum: Val<'c>, extras: &[Val<'c>]| -> Vec<Val<'c>> {
-        let scaled = if alpha == 1.0 { sum } else { b.mulf(sum, b.float(b.context().f32_type(), alpha)) };
+        let scaled = |sum| if alpha == 1.0 { sum } else { b.mulf(sum, b.float(b.context().f32_type(), alpha)) };
         match block {
             Some(block) => {
-                let arguments: Vec<_> = std::iter::once(scaled).chain(extras.iter().copied()).collect();
+                let sums = std::iter::once(sum).chain(extras[..others].iter().copied()).map(scaled);
+                let arguments: Vec<_> = sums.chain(extras[others..].iter().copied()).collect();
                 inline_at(b, block, &arguments, &[])
             }
-            None => vec![scaled],
+            None => vec![scaled(sum)],
         }
     };
     if alpha != 1.0 && matches!(problem.dtype, Dtype::S8 | Dtype::U8) {
@@ -70,11 +77,24 @@ pub fn emit<'c>(whole: &Whole<'_, 'c>) -> Result<KernelLaunch, Unsupported> {
     let name = |number: usize| if number == 0 { whole.name.to_owned() } else { format!("{}_v{number}", whole.name) };
     let illegal = |cause: Illegal| Unsupported(format!("has no legal configuration: {cause}"));
     if whole.chip.hopper && problem.dtype.half() {
-        for (when, config) in hopper(&problem, whole.tuning) {
-            let name = name(variants.len());
-            let launch =
-                gemm_sm90::emit(whole.context, whole.module, &name, &problem, config, &region).map_err(illegal)?;
-            variants.push(KernelLaunch { when, ..launch });
+        let mut add = |problem: &Problem, also: Option<Expr>| -> Result<(), Unsupported> {
+            for (when, config) in hopper(problem, whole.tuning) {
+                let name = name(variants.len());
+                let launch =
+                    gemm_sm90::emit(whole.context, whole.module, &name, problem, config, &region).map_err(illegal)?;
+                variants.push(KernelLaunch { when: both(also.clone(), when), ..launch });
+            }
+            Ok(())
+        };
+        // Rows that are unfolded leave through TMA where each part of them is many rows, else by plain stores.
+        let parts = problem.unfolded().map(|parts| (Expr::Const(MANY_PARTS - 1).less(parts.m.clone()), parts));
+        match &parts {
+            Some((Expr::Const(0), _)) | None => add(&problem, None)?,
+            Some((Expr::Const(_), parts)) => add(parts, None)?,
+            Some((many, parts)) => {
+                add(parts, Some(many.clone()))?;
+                add(&problem, None)?;
+            }
         }
     }
     for config in ampere(&problem) {
@@ -106,7 +126,8 @@ fn known(e: &Expr) -> Option<i64> {
 /// Where all strides of a place are multiples of `elements`: `Some(None)` for always, `Some(Some(condition))`, or `None` for never.
 fn multiples(place: &Place, elements: i64) -> Option<Option<Expr>> {
     let mut condition: Option<Expr> = None;
-    for stride in std::iter::once(&place.line).chain(&place.batch) {
+    let folds = place.columns.iter().rev().skip(1).chain(&place.batches).map(|fold| &fold.stride);
+    for stride in std::iter::once(&place.line).chain(&place.batch).chain(folds) {
         if divisor(stride) % elements == 0 {
             continue;
         }
@@ -126,23 +147,37 @@ fn both(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
     }
 }
 
+/// Rows of a part of which there may be a batch.
+const MANY_PARTS: i64 = 64;
+
 /// Rows that stand for a number of rows that is known at run time only.
 const MANY_ROWS: i64 = 4096;
 
 /// Configurations of the kernel of sm_90a, each with the launches that it is for.
 fn hopper(problem: &Problem, tuning: &Tuning) -> Vec<(Option<Expr>, Config)> {
     let elements = 16 / problem.dtype.bytes();
-    let (Some(a), Some(b)) = (multiples(&problem.a, elements), multiples(&problem.b, elements)) else { return vec![] };
-    let loads = both(a, b);
-    // TMA stores want rows of whole 16 bytes; plain stores take any.
-    let stores = matches!(multiples(&problem.out, 16 / problem.out_dtype.bytes()), Some(None));
+    let mut loads = None;
+    for place in std::iter::once(&problem.a).chain(problem.rights()) {
+        let Some(condition) = multiples(place, elements) else { return vec![] };
+        loads = both(loads, condition);
+    }
+    // TMA stores want rows of whole 16 bytes, and boxes that lie in one dimension; plain stores take any.
+    let stores = problem.outputs().all(|(out, dtype)| {
+        matches!(multiples(out, 16 / dtype.bytes()), Some(None))
+            && out.rows.is_empty()
+            && out
+                .columns
+                .last()
+                .is_none_or(|inner| divisor(&inner.size) % (128 / dtype.bytes()) == 0 && known(&inner.size).is_some())
+    });
     // A tensor map has no dimension of size 0.
     let some = |e: &Expr| if known(e).is_none_or(|n| n == 0) { Some(Expr::Const(0).less(e.clone())) } else { None };
     let loads = both(both(loads, some(&problem.k)), both(some(&problem.n), some(&problem.m)));
     let size = |e: &Expr, unknown: i64| known(e).unwrap_or(unknown);
     let sizes = Sizes {
         m: size(&problem.m, MANY_ROWS),
-        n: size(&problem.n, MANY_ROWS),
+        // The tiles of two products hold the columns of both.
+        n: size(&problem.n, MANY_ROWS) * i64::from(problem.products()),
         k: size(&problem.k, 1024),
         batch: size(&problem.batch, 1),
     };
@@ -163,9 +198,11 @@ fn ampere(problem: &Problem) -> Vec<gemm_sm80::Config> {
     use gemm_sm80::Config;
     let element = problem.dtype.bytes();
     let small = known(&problem.m).is_some_and(|m| m <= 64) || known(&problem.n).is_some_and(|n| n <= 64);
+    let two = problem.products() > 1;
     let base = match problem.dtype {
+        Dtype::F32 if two => Config::SMALL_FMA,
         Dtype::F32 => Config::FMA,
-        _ if small => Config::SMALL,
+        _ if small || two => Config::SMALL,
         _ => Config::LARGE,
     };
     let widest = |place: &Place| {
@@ -176,7 +213,8 @@ fn ampere(problem: &Problem) -> Vec<gemm_sm80::Config> {
             .fold(16, |least, bytes| [16, 8, 4].into_iter().find(|n| bytes % n == 0).unwrap_or(element).min(least));
         if contiguous { bytes.max(element) as u32 } else { element as u32 }
     };
-    let wide = Config { copy_bytes: [widest(&problem.a), widest(&problem.b)], ..base };
+    let right = problem.rights().map(widest).min().unwrap_or(element as u32);
+    let wide = Config { copy_bytes: [widest(&problem.a), right], ..base };
     let narrow = Config { copy_bytes: [element as u32; 2], ..base };
     if wide == narrow { vec![narrow] } else { vec![wide, narrow] }
 }
@@ -184,47 +222,173 @@ fn ampere(problem: &Problem) -> Vec<gemm_sm80::Config> {
 /// The op as a product of matrices.
 fn problem(whole: &Whole<'_, '_>) -> Result<Problem, Unsupported> {
     let op = whole.op;
-    let [a, b, extras @ .., out] = whole.operands else { return fail("has too few operands") };
+    let results = op.results().len();
+    let counts = ["others", "extras"].map(|group| op.group(group).len());
+    let operands = whole.operands;
+    if operands.len() != 2 + counts[0] + counts[1] + results || counts[0] > 1 {
+        return fail(format!(
+            "has {} right operands and {results} results, for which there is no kernel",
+            1 + counts[0]
+        ));
+    }
+    let (inputs, outs) = operands.split_at(operands.len() - results);
+    let (a, rights, extras) = (&inputs[0], &inputs[1..2 + counts[0]], &inputs[2 + counts[0]..]);
     let left_row = op.kind("a_layout").unwrap_or(MatrixLayout::Row) == MatrixLayout::Row;
     let right_row = op.kind("b_layout").unwrap_or(MatrixLayout::Row) == MatrixLayout::Row;
-    let rank = out.sizes.len();
-    let types = [("a", a.element), ("b", b.element)].map(|(name, _)| {
+    let types = ["a", "b"].map(|name| {
         // Buffers lack the signedness that tensors have.
         op.group(name).first().and_then(|value| dtype(value.r#type().element_type()))
     });
-    let ([Some(kind), Some(right)], Some(result)) = (types, dtype(out.element)) else {
-        return fail(format!("from {} to {} has no kernel", a.element, out.element));
+    let [Some(kind), Some(right)] = types else {
+        return fail(format!("of {} has no kernel", a.element));
     };
     if kind != right {
         return fail("multiplies signed and unsigned bytes, for which there is no kernel");
     }
-    let (m, n) = (out.sizes[rank - 2].clone(), out.sizes[rank - 1].clone());
+    let types: Option<Vec<_>> = outs.iter().map(|out| dtype(out.element)).collect();
+    let Some(types) = types else { return fail(format!("from {} to {} has no kernel", a.element, outs[0].element)) };
+    let layouts: Vec<_> = outs.iter().map(|out| Layout::new(op, out)).collect();
+    let product = &layouts[0];
     let k = a.sizes[if left_row { a.sizes.len() - 1 } else { a.sizes.len() - 2 }].clone();
-    let outer = &out.sizes[..rank - 2];
+    let outer = product.outer();
     let batch = outer.iter().fold(Expr::Const(1), |product, size| product * size.clone());
+    let mut places = outs.iter().zip(&layouts).map(|(out, layout)| layout.place(out.number));
+    let first = places.next().ok_or_else(|| Unsupported("has no result".to_owned()))?;
     let mut problem = Problem {
         dtype: kind,
-        out_dtype: result,
-        m,
-        n,
+        out_dtype: types[0],
+        m: product.m(),
+        n: product.n(),
         k,
         batch,
         spread: vec![],
         dims: whole.dims.to_vec(),
         a: matrix(a, left_row),
-        b: matrix(b, !right_row),
-        out: matrix(out, true),
-        extras: extras.iter().map(|extra| broadcast(extra, out)).collect::<Result<_, _>>()?,
+        b: matrix(&rights[0], !right_row),
+        other: rights.get(1).map(|other| matrix(other, !right_row)),
+        more: places.zip(&types[1..]).map(|(place, dtype)| Output { place, dtype: *dtype }).collect(),
+        out: first,
+        out_pairs: false,
+        extras: extras.iter().map(|extra| broadcast(extra, &product.sizes())).collect::<Result<_, _>>()?,
     };
-    lay_batch(&mut problem, whole.operands, outer);
-    fold_batch(&mut problem, a, out, left_row);
-    // Pairs of 16-bit elements are read as words.
+    lay_batch(&mut problem, inputs, &outer);
+    fold_batch(&mut problem, a, outer.len() + 2, left_row);
+    tidy(&mut problem);
+    Ok(problem)
+}
+
+/// How a result lies: the parts that each dimension of [batch..., M, N] has in it, as sizes and strides.
+struct Layout(Vec<Vec<Fold>>);
+
+impl Layout {
+    fn new(op: OpView<'_>, out: &Operand<'_>) -> Self {
+        let (split, permuted) = match op.has("split") {
+            true => (op.i64s("split"), op.i64s("permuted")),
+            false => (vec![1; out.sizes.len()], (0..out.sizes.len() as i64).collect()),
+        };
+        let part = |part: i64| {
+            let d = permuted.iter().position(|p| *p == part).unwrap_or(0);
+            Fold { size: out.sizes[d].clone(), stride: out.strides[d].clone() }
+        };
+        let firsts = split.iter().scan(0, |next, count| {
+            *next += count;
+            Some(*next - count)
+        });
+        Layout(firsts.zip(&split).map(|(first, count)| (first..first + count).map(part).collect()).collect())
+    }
+
+    /// The sizes of the product's dimensions.
+    fn sizes(&self) -> Vec<Expr> {
+        let size = |parts: &Vec<Fold>| parts.iter().fold(Expr::Const(1), |product, f| product * f.size.clone());
+        self.0.iter().map(size).collect()
+    }
+
+    /// Those of the batch.
+    fn outer(&self) -> Vec<Expr> {
+        let sizes = self.sizes();
+        sizes[..sizes.len() - 2].to_vec()
+    }
+
+    fn m(&self) -> Expr {
+        let sizes = self.sizes();
+        sizes[sizes.len() - 2].clone()
+    }
+
+    fn n(&self) -> Expr {
+        let sizes = self.sizes();
+        sizes[sizes.len() - 1].clone()
+    }
+
+    /// The place with all its folds.
+    fn place(&self, operand: u32) -> Place {
+        let [batches @ .., rows, columns] = self.0.as_slice() else { return result_place(operand) };
+        Place { batches: batches.concat(), rows: rows.clone(), columns: columns.clone(), ..result_place(operand) }
+    }
+}
+
+fn result_place(operand: u32) -> Place {
+    let (line, step) = (0.into(), 0.into());
+    let (batch, spread, inner) = (None, vec![], true);
+    let (batches, rows, columns) = (vec![], vec![], vec![]);
+    Place { operand, offset: 0.into(), line, step, batch, spread, inner, batches, rows, columns }
+}
+
+/// Joins what lies in a row, drops dimensions of size 1.
+fn joined(folds: &[Fold]) -> Vec<Fold> {
+    let mut list: Vec<Fold> = Vec::new();
+    for fold in folds.iter().filter(|fold| fold.size != Expr::Const(1)) {
+        match list.last_mut() {
+            Some(last) if last.stride == fold.stride.clone() * fold.size.clone() => {
+                *last = Fold { size: last.size.clone() * fold.size.clone(), stride: fold.stride.clone() };
+            }
+            _ => list.push(fold.clone()),
+        }
+    }
+    list
+}
+
+/// Results by plain strides wherever these say it all; and what can be read and written as words.
+fn tidy(problem: &mut Problem) {
+    let single = problem.single();
+    for place in std::iter::once(&mut problem.out).chain(problem.more.iter_mut().map(|out| &mut out.place)) {
+        let one = |folds: &mut Vec<Fold>, none: i64| -> Expr {
+            if folds.len() > 1 {
+                *folds = joined(folds);
+            }
+            match folds.as_slice() {
+                [] => none.into(),
+                [fold] => {
+                    let stride = fold.stride.clone();
+                    folds.clear();
+                    stride
+                }
+                _ => 0.into(),
+            }
+        };
+        // Of one row or column any stride is right; that of TMA is a multiple of 16 bytes.
+        place.line = one(&mut place.rows, 64);
+        place.step = one(&mut place.columns, 1);
+        if !place.columns.is_empty() {
+            place.step = place.columns[place.columns.len() - 1].stride.clone();
+        }
+        let stride = one(&mut place.batches, 0);
+        if place.batches.is_empty() && !single && stride != Expr::Const(0) {
+            place.batch = Some(stride);
+        }
+    }
+    // Pairs of 16-bit elements are read and written as words.
     for extra in &mut problem.extras {
         let unit = extra.column == Some(Expr::Const(1));
         let strides = extra.row.iter().chain(&extra.batch).chain(&extra.spread).chain([&problem.n]);
         extra.pairs = unit && strides.map(divisor).all(|n| n % 2 == 0);
     }
-    Ok(problem)
+    let pairs = problem.outputs().all(|(out, dtype)| {
+        let inner = out.columns.last().map_or(&problem.n, |fold| &fold.size);
+        let folds = out.rows.iter().chain(&out.batches).chain(out.columns.iter().rev().skip(1));
+        let strides = std::iter::once(&out.line).chain(&out.batch).chain(folds.map(|fold| &fold.stride)).chain([inner]);
+        out.unit_step() && dtype.half() && strides.map(divisor).all(|n| n % 2 == 0)
+    });
+    problem.out_pairs = pairs;
 }
 
 /// How an operand lies over the batch: one stride for all where its dimensions follow each other, else one each.
@@ -253,21 +417,37 @@ fn lay_batch(problem: &mut Problem, operands: &[Operand<'_>], outer: &[Expr]) {
     };
     set(0, &mut problem.a.batch, &mut problem.a.spread);
     set(1, &mut problem.b.batch, &mut problem.b.spread);
-    for (i, extra) in problem.extras.iter_mut().enumerate() {
-        set(2 + i, &mut extra.batch, &mut extra.spread);
+    let mut next = 2;
+    if let Some(other) = &mut problem.other {
+        set(2, &mut other.batch, &mut other.spread);
+        next = 3;
     }
-    set(operands.len() - 1, &mut problem.out.batch, &mut problem.out.spread);
+    for (i, extra) in problem.extras.iter_mut().enumerate() {
+        set(next + i, &mut extra.batch, &mut extra.spread);
+    }
 }
 
-/// Where B is one matrix and A and the result are dense, the batch is more rows.
-fn fold_batch(problem: &mut Problem, a: &Operand<'_>, out: &Operand<'_>, left_row: bool) {
-    let dense = a.is_dense() && out.is_dense() && left_row && a.sizes.len() == out.sizes.len();
-    let same = a.sizes[..a.sizes.len() - 2] == out.sizes[..out.sizes.len() - 2];
-    let alone = |e: &Extra| e.batch.is_none() && e.row.is_none();
-    if problem.spread.is_empty() && problem.b.batch.is_none() && dense && same && problem.extras.iter().all(alone) {
-        problem.m = problem.batch.clone() * problem.m.clone();
-        problem.batch = Expr::Const(1);
-        (problem.a.batch, problem.out.batch) = (None, None);
+/// Where the right operands are one matrix each and A is dense, the batch is more rows.
+fn fold_batch(problem: &mut Problem, a: &Operand<'_>, rank: usize, left_row: bool) {
+    // Without a batch of the right operands, that of the result is A's.
+    let dense = a.is_dense() && left_row && a.sizes.len() == rank;
+    let alone = problem.spread.is_empty() && problem.rights().all(|right| right.batch.is_none());
+    let m = problem.m.clone();
+    let follows = |e: &Extra| match (&e.batch, &e.row) {
+        (None, None) => true,
+        (Some(batch), Some(row)) => *batch == row.clone() * m.clone(),
+        _ => false,
+    };
+    if problem.single() || !dense || !alone || !problem.extras.iter().all(follows) {
+        return;
+    }
+    problem.m = problem.batch.clone() * problem.m.clone();
+    problem.batch = Expr::Const(1);
+    problem.a.batch = None;
+    problem.extras.iter_mut().for_each(|extra| extra.batch = None);
+    for place in std::iter::once(&mut problem.out).chain(problem.more.iter_mut().map(|out| &mut out.place)) {
+        let batches = std::mem::take(&mut place.batches);
+        place.rows.splice(0..0, batches);
     }
 }
 
@@ -282,11 +462,14 @@ fn matrix(operand: &Operand<'_>, inner: bool) -> Place {
         batch: None,
         spread: vec![],
         inner,
+        batches: vec![],
+        rows: vec![],
+        columns: vec![],
     }
 }
 
 /// A stride along a dimension of the result: 0 where the operand's size is 1 and the result's is not.
-fn broadcast_stride(size: &Expr, stride: &Expr, of_result: &Expr) -> Expr {
+pub(super) fn broadcast_stride(size: &Expr, stride: &Expr, of_result: &Expr) -> Expr {
     if size == of_result {
         return stride.clone();
     }
@@ -307,14 +490,14 @@ fn batch_strides(operand: &Operand<'_>, outer: &[Expr]) -> Vec<Expr> {
     outer.iter().enumerate().map(at).collect()
 }
 
-fn broadcast(extra: &Operand<'_>, out: &Operand<'_>) -> Result<Extra, Unsupported> {
+fn broadcast(extra: &Operand<'_>, product: &[Expr]) -> Result<Extra, Unsupported> {
     let Some(dtype) = dtype(extra.element) else {
         return fail(format!("has an epilogue that reads {}", extra.element));
     };
-    let (rank, own) = (out.sizes.len(), extra.sizes.len());
+    let (rank, own) = (product.len(), extra.sizes.len());
     let along = |d: usize| {
         let i = (d + own).checked_sub(rank)?;
-        let stride = broadcast_stride(&extra.sizes[i], &extra.strides[i], &out.sizes[d]);
+        let stride = broadcast_stride(&extra.sizes[i], &extra.strides[i], &product[d]);
         (stride != Expr::Const(0)).then_some(stride)
     };
     Ok(Extra {

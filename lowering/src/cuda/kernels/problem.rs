@@ -87,6 +87,30 @@ pub struct Place {
     pub spread: Vec<Expr>,
     /// Do lines of A and B run along K, those of a result along N? Else they run along M (of A) or N (of B).
     pub inner: bool,
+    /// Of a result, the dimensions that the number of a matrix is unfolded into, outermost first; empty where `batch` says it all.
+    pub batches: Vec<Fold>,
+    /// The same of the number of a row, where `line` does not say it all.
+    pub rows: Vec<Fold>,
+    /// The same of the number of a column, where `step` does not say it all.
+    pub columns: Vec<Fold>,
+}
+
+/// A dimension of a result that rows or columns are unfolded into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fold {
+    /// Its size.
+    pub size: Expr,
+    /// Elements from one index to the next.
+    pub stride: Expr,
+}
+
+/// A result beside the first one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Where it is.
+    pub place: Place,
+    /// Its element type.
+    pub dtype: Dtype,
 }
 
 impl Place {
@@ -117,7 +141,7 @@ pub struct Extra {
     pub pairs: bool,
 }
 
-/// result = epilogue(A B, extras...), [batch, M, N].
+/// results = epilogue(A B, A B1, extras...), [batch, M, N]; B1 need not be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Element type of A and B.
@@ -140,8 +164,14 @@ pub struct Problem {
     pub a: Place,
     /// B, [N, K].
     pub b: Place,
+    /// A second right operand, of the type, the shape and the contiguous dimension of B.
+    pub other: Option<Place>,
     /// The result; its `inner` is true.
     pub out: Place,
+    /// Further results.
+    pub more: Vec<Output>,
+    /// Is a result of 16 bits contiguous along a row, and are the address of each row and the number of columns multiples of 2 elements?
+    pub out_pairs: bool,
     /// What the epilogue reads.
     pub extras: Vec<Extra>,
 }
@@ -158,13 +188,19 @@ impl Problem {
             batch: None,
             spread: vec![],
             inner: true,
+            batches: vec![],
+            rows: vec![],
+            columns: vec![],
         };
         Problem {
             dtype,
             out_dtype: dtype,
             a: place(0, &k),
             b: place(1, &k),
+            other: None,
             out: place(2, &n),
+            more: vec![],
+            out_pairs: false,
             m,
             n,
             k,
@@ -194,13 +230,51 @@ impl Problem {
 
     /// Names of the operands, in order.
     pub fn operand_names(&self) -> Vec<String> {
-        let last =
-            self.extras.iter().map(|e| e.operand).chain([self.a.operand, self.b.operand, self.out.operand]).max();
+        let mut named = vec![(self.a.operand, "a".to_owned()), (self.b.operand, "b".to_owned())];
+        named.extend(self.other.iter().map(|other| (other.operand, "b1".to_owned())));
+        named.push((self.out.operand, "out".to_owned()));
+        named.extend(self.more.iter().enumerate().map(|(i, out)| (out.place.operand, format!("out{}", i + 1))));
+        let last = self.extras.iter().map(|e| e.operand).chain(named.iter().map(|(operand, _)| *operand)).max();
         let mut names: Vec<String> = (0..=last.unwrap_or(0)).map(|i| format!("extra{i}")).collect();
-        for (operand, name) in [(self.a.operand, "a"), (self.b.operand, "b"), (self.out.operand, "out")] {
-            names[operand as usize] = name.to_owned();
+        for (operand, name) in named {
+            names[operand as usize] = name;
         }
         names
+    }
+
+    /// Products that the epilogue takes: 1 or 2.
+    pub fn products(&self) -> u32 {
+        1 + u32::from(self.other.is_some())
+    }
+
+    /// The right operands.
+    pub fn rights(&self) -> impl Iterator<Item = &Place> {
+        std::iter::once(&self.b).chain(&self.other)
+    }
+
+    /// All results: where they are and of which type.
+    pub fn outputs(&self) -> impl Iterator<Item = (&Place, Dtype)> {
+        std::iter::once((&self.out, self.out_dtype)).chain(self.more.iter().map(|out| (&out.place, out.dtype)))
+    }
+
+    /// The same product with a batch of its own, where rows are unfolded into two dimensions.
+    pub fn unfolded(&self) -> Option<Problem> {
+        let [outer, inner] = self.out.rows.as_slice() else { return None };
+        if !self.single() || self.more.iter().any(|out| out.place.rows.len() != 2) {
+            return None;
+        }
+        let mut problem = self.clone();
+        (problem.batch, problem.m) = (outer.size.clone(), inner.size.clone());
+        let along_m = if self.a.inner { &self.a.line } else { &self.a.step };
+        problem.a.batch = Some(along_m.clone() * inner.size.clone());
+        for extra in &mut problem.extras {
+            extra.batch = extra.row.clone().map(|row| row * inner.size.clone());
+        }
+        for place in std::iter::once(&mut problem.out).chain(problem.more.iter_mut().map(|out| &mut out.place)) {
+            let [outer, inner] = [0, 1].map(|i| place.rows[i].stride.clone());
+            (place.batch, place.line, place.rows) = (Some(outer), inner, vec![]);
+        }
+        Some(problem)
     }
 
     /// Has the batch only one matrix?
@@ -209,8 +283,8 @@ impl Problem {
     }
 }
 
-/// Scalar code from an f32 sum (an i32 one for integers) and one element of each extra to the elements of the results: of the result's type, or
-/// of the sum's type where the kernel is to round.
+/// Scalar code from an f32 sum (an i32 one for integers) and further scalars, which are the sum with the second right operand where there is one and an
+/// element of each extra, to the elements of the results: of a result's type, or of the sum's type where the kernel is to round.
 pub type Region<'a, 'c> = &'a dyn Fn(Builder<'c>, Val<'c>, &[Val<'c>]) -> Vec<Val<'c>>;
 
 /// An integer of a kernel: known, or a parameter.
@@ -281,6 +355,13 @@ pub struct BatchSlot {
 }
 
 impl BatchSlot {
+    /// Adds the parameters of a result's place.
+    pub fn of_result(params: &mut Params, place: &Place) -> Self {
+        let folds = place.batches.iter().map(|fold| (params.int(&fold.size), params.long(&fold.stride)));
+        let spread = folds.collect();
+        BatchSlot { stride: place.batch.as_ref().map(|stride| params.long(stride)), spread }
+    }
+
     /// Adds the parameters of a place with these strides.
     pub fn new(params: &mut Params, problem: &Problem, stride: Option<&Expr>, spread: &[Expr]) -> Self {
         let dims = problem.spread.iter().zip(spread);

@@ -571,6 +571,87 @@ func.func @gemm_c6(%a: tensor<8x64xf32>, %b: tensor<64x4xf32>, %e: tensor<5xf32>
 
 // -----
 
+func.func @gemm_c7(%a: tensor<8x64xf32>, %b: tensor<64x4xf32>, %c: tensor<64x5xf32>) {
+  // expected-error @+1 {{'ait.gemm' op operand 'others' #0: expected the type of operand 'b'}}
+  %0 = ait.gemm %a, %b and(%c : tensor<64x5xf32>) row row : tensor<8x64xf32>, tensor<64x4xf32> -> tensor<8x4xf32> epilogue {
+  ^bb0(%x: f32, %y: f32):
+    ait.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+func.func @gemm_c8(%a: tensor<8x64xf32>, %b: tensor<64x4xf32>) {
+  // expected-error @+1 {{'ait.gemm' op result #1: expected shape 8x4, got 8x5}}
+  %0:2 = ait.gemm %a, %b row row : tensor<8x64xf32>, tensor<64x4xf32> -> tensor<8x4xf32>, tensor<8x5xf32> epilogue {
+  ^bb0(%x: f32):
+    ait.yield %x, %x : f32, f32
+  }
+  return
+}
+
+// -----
+
+func.func @gemm_c5_results(%a: tensor<8x64xf32>, %b: tensor<64x4xf32>) {
+  // expected-error @+1 {{'ait.gemm' op expected an epilogue, for 1 products and 2 results}}
+  %0:2 = ait.gemm %a, %b row row : tensor<8x64xf32>, tensor<64x4xf32> -> tensor<8x4xf32>, tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @gemm_c5_products(%a: tensor<8x64xf32>, %b: tensor<64x4xf32>) {
+  // expected-error @+1 {{'ait.gemm' op region: expected 2 arguments, got 1}}
+  %0 = ait.gemm %a, %b and(%b : tensor<64x4xf32>) row row : tensor<8x64xf32>, tensor<64x4xf32> -> tensor<8x4xf32> epilogue {
+  ^bb0(%x: f32):
+    ait.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+func.func @gemm_c9_split(%a: tensor<8x64xf32>, %b: tensor<64x4xf32>) {
+  // expected-error @+1 {{'ait.gemm' op attribute 'split': expected 2 positive numbers, one for each dimension of the product}}
+  %0 = ait.gemm %a, %b row row split [1] permuted [0] : tensor<8x64xf32>, tensor<64x4xf32> -> tensor<32xf32>
+  return
+}
+
+// -----
+
+func.func @gemm_c9_permuted(%a: tensor<8x64xf32>, %b: tensor<64x4xf32>) {
+  // expected-error @+1 {{'ait.gemm' op attribute 'permuted': expected a permutation of 3 dimensions}}
+  %0 = ait.gemm %a, %b row row split [1, 2] permuted [0, 1, 1] : tensor<8x64xf32>, tensor<64x4xf32> -> tensor<8x2x2xf32>
+  return
+}
+
+// -----
+
+func.func @gemm_c9_parts(%a: tensor<8x64xf32>, %b: tensor<64x4xf32>) {
+  // expected-error @+1 {{'ait.gemm' op result: expected parts of dimension 1 of the product, 4, got 2x3}}
+  %0 = ait.gemm %a, %b row row split [1, 2] permuted [1, 0, 2] : tensor<8x64xf32>, tensor<64x4xf32> -> tensor<2x8x3xf32>
+  return
+}
+
+// -----
+
+func.func @gemm_c9_dims(%a: tensor<?x64xf32>, %b: tensor<64x4xf32>) {
+  // expected-error @+1 {{'ait.gemm' op operand 'dims': expected 1, one for each `?` of the result, got 0}}
+  %0 = ait.gemm %a, %b row row split [1, 2] permuted [1, 0, 2] : tensor<?x64xf32>, tensor<64x4xf32> -> tensor<2x?x2xf32>
+  return
+}
+
+// -----
+
+func.func @gemm_c9_dims_without_split(%a: tensor<?x64xf32>, %b: tensor<64x4xf32>, %n: index) {
+  // expected-error @+1 {{'ait.gemm' op operand 'dims': expected none without 'split', got 1}}
+  %0 = ait.gemm %a, %b row row dims(%n) : tensor<?x64xf32>, tensor<64x4xf32> -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
 func.func @rnn_c1(%x: tensor<2x1x3xf32>, %w: tensor<1x16x5xf32>, %r: tensor<1x16x4xf32>) {
   // expected-error @+1 {{'ait.rnn' op operand 'w': expected I of operand 'x' = 3 in dimension 2, got 5}}
   %0:3 = ait.rnn lstm forward %x, %w, %r operands [] activations [] [] [] : tensor<2x1x3xf32>, tensor<1x16x5xf32>, tensor<1x16x4xf32> -> tensor<2x1x1x4xf32>, tensor<1x1x4xf32>, tensor<1x1x4xf32>

@@ -146,6 +146,25 @@ func.func @gemm(%x: tensor<?x32xf16>, %w: tensor<64x32xf16>, %b: tensor<64xf16>)
   return %0 : tensor<?x64xf16>
 }
 
+// CHECK-LABEL: func.func @gemm_of_two_products_with_two_results(
+// CHECK: %{{.*}}:2 = ait.gemm %{{.*}}, %{{.*}} and(%{{.*}} : tensor<64x32xf16>) row col : tensor<?x32xf16>, tensor<64x32xf16> -> tensor<?x64xf16>, tensor<?x64xf32> epilogue {
+func.func @gemm_of_two_products_with_two_results(%x: tensor<?x32xf16>, %w: tensor<64x32xf16>, %v: tensor<64x32xf16>) -> (tensor<?x64xf16>, tensor<?x64xf32>) {
+  %0:2 = ait.gemm %x, %w and(%v : tensor<64x32xf16>) row col : tensor<?x32xf16>, tensor<64x32xf16> -> tensor<?x64xf16>, tensor<?x64xf32> epilogue {
+  ^bb0(%p: f32, %q: f32):
+    %m = arith.mulf %p, %q : f32
+    %r = arith.truncf %m : f32 to f16
+    ait.yield %r, %p : f16, f32
+  }
+  return %0#0, %0#1 : tensor<?x64xf16>, tensor<?x64xf32>
+}
+
+// CHECK-LABEL: func.func @gemm_laid_out_anew(
+// CHECK: %{{.*}} = ait.gemm %{{.*}}, %{{.*}} row col split [1, 2] permuted [1, 0, 2] dims(%{{.*}}) : tensor<?x32xf16>, tensor<64x32xf16> -> tensor<4x?x16xf16>
+func.func @gemm_laid_out_anew(%x: tensor<?x32xf16>, %w: tensor<64x32xf16>, %n: index) -> tensor<4x?x16xf16> {
+  %0 = ait.gemm %x, %w row col split [1, 2] permuted [1, 0, 2] dims(%n) : tensor<?x32xf16>, tensor<64x32xf16> -> tensor<4x?x16xf16>
+  return %0 : tensor<4x?x16xf16>
+}
+
 // CHECK-LABEL: func.func @gemm_of_integers(
 // CHECK: %{{.*}} = ait.gemm %{{.*}}, %{{.*}} row row : tensor<2x1x4x8xui8>, tensor<3x8x5xi8> -> tensor<2x3x4x5xi32>
 func.func @gemm_of_integers(%x: tensor<2x1x4x8xui8>, %w: tensor<3x8x5xi8>) -> tensor<2x3x4x5xi32> {

@@ -1,8 +1,8 @@
 //! The consumers: scores by `wgmma`, the scalar code on them in registers, and the second product from registers.
 
-use super::{Dtype, Frame, TILE, Unit, padded};
+use super::{Bias, Dtype, Frame, TILE, Unit, padded};
 use crate::cuda::emit::{
-    matrix, mbarrier,
+    i64c, matrix, mbarrier, memory,
     scalar::ScalarOps,
     sync, tma,
     wgmma::{self, Operand, Sums},
@@ -40,18 +40,19 @@ impl<'a, 'c> Frame<'a, 'c> {
         let id = b.and(b.sreg("tid.x"), b.c32(127));
         let thread = Thread { group, id, warp: b.shr_c(id, 5), lane: b.and(id, b.c32(31)) };
         let zero = b.c32(0);
-        let q_stage = b.c32(self.kernel.stages);
         b.for_(b.sreg("ctaid.x"), self.units, b.sreg("nctaid.x"), &[zero, zero, zero], |b, index, state| {
             let unit = self.unit(b, index);
-            mbarrier::wait(b, self.full(b, q_stage), state[2]);
-            let (sums, ring) = self.multiply(b, thread, &unit, &state[..2]);
-            self.store(b, thread, &unit, sums);
+            let [q_stage, q_at, q_phase] = self.query(b, state[2]);
+            let q_at = b.addi(q_at, b.mul_c(thread.group, HALF));
+            mbarrier::wait(b, self.full(b, q_stage), q_phase);
+            let (sums, ring) = self.multiply(b, thread, &unit, q_at, &state[..2]);
+            self.store(b, thread, &unit, q_at, sums);
             // The result has been read from where Q was.
             b.when(b.cmpi("eq", thread.id, b.c32(0)), |b| {
                 tma::wait_read(b, 0);
                 mbarrier::arrive(b, self.empty(b, q_stage));
             });
-            vec![ring[0], ring[1], b.xor(state[2], b.c32(1))]
+            vec![ring[0], ring[1], b.add_c(state[2], 1)]
         });
     }
 
@@ -61,18 +62,20 @@ impl<'a, 'c> Frame<'a, 'c> {
         b: Builder<'c>,
         thread: Thread<'c>,
         unit: &Unit<'c>,
+        q_at: Val<'c>,
         ring: &[Val<'c>],
     ) -> (Sums<'c>, Vec<Val<'c>>) {
         let n = self.out_columns();
         let leader = b.cmpi("eq", thread.lane, b.c32(0));
         let state = [Sums::zero(b, n).value, ring[0], ring[1], ring[0]];
-        let state = b.for_(b.c32(0), self.blocks, b.c32(1), &state, |b, block, state| {
+        let state = b.for_(unit.first, unit.last, b.c32(1), &state, |b, block, state| {
             let (stage, phase, before) = (state[1], state[2], state[3]);
             mbarrier::wait(b, self.full(b, stage), phase);
-            let scores = self.scores(b, thread, stage);
+            let scores = self.scores(b, q_at, stage);
             // The scores are there, and the second product of the block before is done.
             let done = wgmma::wait_for(b, &[scores, Sums { value: state[0], n }]);
-            b.when(b.binary("arith.andi", leader, b.cmpi("sgt", block, b.c32(0))), |b| {
+            self.bias_was_read(b);
+            b.when(b.binary("arith.andi", leader, b.cmpi("sgt", block, unit.first)), |b| {
                 mbarrier::arrive(b, self.empty(b, before));
             });
             let weights = self.weights(b, thread, unit, block, stage, done[0]);
@@ -81,16 +84,23 @@ impl<'a, 'c> Frame<'a, 'c> {
             vec![sums.value, next, next_phase, stage]
         });
         let sums = wgmma::wait_for(b, &[Sums { value: state[0], n }])[0];
-        b.when(b.binary("arith.andi", leader, b.cmpi("sgt", self.blocks, b.c32(0))), |b| {
+        self.bias_was_read(b);
+        b.when(b.binary("arith.andi", leader, b.cmpi("sgt", unit.last, unit.first)), |b| {
             mbarrier::arrive(b, self.empty(b, state[3]));
         });
         (sums, vec![state[1], state[2]])
     }
 
+    /// Every lane has read the bias of a block before one lane says that the warp has.
+    fn bias_was_read(&self, b: Builder<'c>) {
+        if self.kernel.maps[4].is_some() {
+            sync::warp_barrier(b);
+        }
+    }
+
     /// Q K^T of this warpgroup's 64 rows and a block's 128 columns, under way.
-    fn scores(&self, b: Builder<'c>, thread: Thread<'c>, stage: Val<'c>) -> Sums<'c> {
-        let q = b.addi(self.shared, b.mul_c(thread.group, HALF));
-        let q = wgmma::descriptor(b, b.uniform(q), 16, 1024);
+    fn scores(&self, b: Builder<'c>, q_at: Val<'c>, stage: Val<'c>) -> Sums<'c> {
+        let q = wgmma::descriptor(b, b.uniform(q_at), 16, 1024);
         let k = wgmma::descriptor(b, b.uniform(self.stage_at(b, stage)), 16, 1024);
         let mut sums = Sums::zero(b, TILE as u32);
         let one = b.c32(1);
@@ -104,7 +114,8 @@ impl<'a, 'c> Frame<'a, 'c> {
         sums
     }
 
-    /// The scalar code on the scores: words of two 16-bit elements, in the layout of the sums.
+    /// The scalar code on the scores: words of two 16-bit elements, in the layout of the sums. What is hidden or past the end is 0; blocks
+    /// without such columns need no look at each.
     fn weights(
         &self,
         b: Builder<'c>,
@@ -113,6 +124,32 @@ impl<'a, 'c> Frame<'a, 'c> {
         block: Val<'c>,
         stage: Val<'c>,
         scores: Sums<'c>,
+    ) -> Vec<Val<'c>> {
+        let row = b.addi(unit.row, b.mul_c(thread.group, 64));
+        let column = b.mul_c(block, TILE);
+        let end = b.add_c(column, TILE);
+        let whole = b.cmpi("sle", end, self.n);
+        let seen = match self.kernel.problem.causal {
+            CausalKind::None => None,
+            CausalKind::Upper => Some(b.cmpi("sge", column, b.add_c(row, 63))),
+            CausalKind::Lower | CausalKind::LowerRight => Some(b.cmpi("sle", end, b.addi(row, self.shift(b)))),
+        };
+        let whole = seen.map_or(whole, |seen| b.and(whole, seen));
+        let i32 = b.context().int_type(32);
+        let words = |b: Builder<'c>, hides| self.words(b, thread, unit, block, stage, scores, hides);
+        b.if_(whole, &vec![i32; (TILE / 4) as usize], |b| words(b, false), |b| words(b, true))
+    }
+
+    #[allow(clippy::too_many_arguments)] // who, where, what
+    fn words(
+        &self,
+        b: Builder<'c>,
+        thread: Thread<'c>,
+        unit: &Unit<'c>,
+        block: Val<'c>,
+        stage: Val<'c>,
+        scores: Sums<'c>,
+        hides: bool,
     ) -> Vec<Val<'c>> {
         let problem = self.kernel.problem;
         let bf16 = problem.dtype == Dtype::Bf16;
@@ -124,22 +161,29 @@ impl<'a, 'c> Frame<'a, 'c> {
         let mut words = Vec::new();
         let mut bias = Vec::new();
         for group in 0..TILE / 8 {
-            if problem.bias.is_some() && group % 2 == 0 {
+            if self.kernel.maps[4].is_some() && group % 2 == 0 {
                 bias = self.bias(b, thread, stage, group);
             }
             for half in 0..2 {
-                let pair = bias.get((2 * (group % 2) + half) as usize).map(|word| b.unpack_halves(*word, bf16));
+                let (row, column) = (b.add_c(row, 8 * half), b.add_c(column, 8 * group));
+                let word = bias.get((2 * (group % 2) + half) as usize);
+                let pair = match word {
+                    Some(word) => Some(b.unpack_halves(*word, bf16)),
+                    None => self.bias_elements(b, unit, row, column),
+                };
                 let values = [0, 1].map(|i| {
                     let score = scores[(4 * group + 2 * half + i) as usize];
                     let value = (self.code)(b, score, pair.map(|pair| pair[i as usize]), self.n);
-                    let (row, column) = (b.add_c(row, 8 * half), b.add_c(column, 8 * group + i));
+                    if !hides {
+                        return value;
+                    }
+                    let column = b.add_c(column, i);
                     // Rows of V past the end are zeros, but what is computed for them need not be finite.
                     let mut keep = b.cmpi("slt", column, self.n);
                     let seen = match problem.causal {
                         CausalKind::None => None,
-                        CausalKind::Lower => Some(b.cmpi("sle", column, row)),
                         CausalKind::Upper => Some(b.cmpi("sge", column, row)),
-                        CausalKind::LowerRight => Some(b.cmpi("sle", column, b.addi(row, b.subi(self.n, self.m)))),
+                        _ => Some(b.cmpi("sle", column, b.addi(row, self.shift(b)))),
                     };
                     if let Some(seen) = seen {
                         keep = b.and(keep, seen);
@@ -165,6 +209,28 @@ impl<'a, 'c> Frame<'a, 'c> {
         matrix::ldmatrix(b, address, 4, false)
     }
 
+    /// Two neighbouring elements of a bias that is read element by element, as f32; places outside are moved inside.
+    fn bias_elements(&self, b: Builder<'c>, unit: &Unit<'c>, row: Val<'c>, column: Val<'c>) -> Option<[Val<'c>; 2]> {
+        let (pointer, strides) = self.kernel.elements?;
+        let Some(Bias::Elements { dtype, .. }) = &self.kernel.problem.bias else { return None };
+        let row = b.minsi(row, b.add_c(self.m, -1));
+        let f32 = b.context().f32_type();
+        let element = |i: i64| {
+            let column = b.minsi(b.add_c(column, i), b.add_c(self.n, -1));
+            let mut place = i64c(b, 0);
+            for (at, stride) in [unit.batch, unit.head, row, column].into_iter().zip(strides) {
+                if let Some(stride) = stride {
+                    place = b.addi(place, b.muli(b.wide(at), stride.i64(b, self.args)));
+                }
+            }
+            let address = memory::offset(b, self.args[pointer], b.muli(place, i64c(b, dtype.bytes())));
+            let value = memory::load(b, address, dtype.mlir(b));
+            if *dtype == Dtype::F32 { value } else { b.op1("arith.extf", &[value], f32, &[]) }
+        };
+        let first = element(0);
+        Some([first, if strides[3].is_some() { element(1) } else { first }])
+    }
+
     /// sums += weights V, under way.
     fn accumulate(&self, b: Builder<'c>, stage: Val<'c>, weights: &[Val<'c>], mut sums: Sums<'c>) -> Sums<'c> {
         let [k_bytes, ..] = self.kernel.stage_parts();
@@ -181,11 +247,10 @@ impl<'a, 'c> Frame<'a, 'c> {
     }
 
     /// Stores 64 rows through where this warpgroup's part of Q was.
-    fn store(&self, b: Builder<'c>, thread: Thread<'c>, unit: &Unit<'c>, sums: Sums<'c>) {
+    fn store(&self, b: Builder<'c>, thread: Thread<'c>, unit: &Unit<'c>, buffer: Val<'c>, sums: Sums<'c>) {
         let bf16 = self.kernel.problem.dtype == Dtype::Bf16;
         let barrier = b.add_c(thread.group, GROUP_BARRIER);
         let elements = sums.elements(b);
-        let buffer = b.addi(self.shared, b.mul_c(thread.group, HALF));
         // All warps have multiplied with Q.
         sync::named_barrier(b, barrier, 128);
         let in_matrix = b.and(thread.lane, b.c32(7));

@@ -2,7 +2,8 @@
 //!
 //! A CTA has 128 rows of Q, 64 for each of two consumer warpgroups; it walks the rows of K and V in blocks of 128, which a producer loads through TMA
 //! into a ring. The first product's sums become, through the scalar code, the A operand of the second one in registers. A bias of
-//! [M, N] is loaded with the blocks, and read by `ldmatrix` in the layout of the sums.
+//! [M, N] is loaded with the blocks, and read by `ldmatrix` in the layout of the sums; one that TMA does not take, or that broadcasts along M or N, is read
+//! element by element. Where there is room Q has two buffers, so that the next rows are on their way before these are done.
 
 mod consumer;
 
@@ -31,6 +32,22 @@ pub struct Side {
     pub batch: Expr,
 }
 
+/// A bias of [B, H, M, N].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bias {
+    /// Of the operands' type, contiguous along N, with lines for all rows: it is loaded as they are.
+    Boxes(Side),
+    /// Of any float type and layout.
+    Elements {
+        /// The operand.
+        operand: u32,
+        /// Its element type.
+        dtype: Dtype,
+        /// Strides along B, H, M and N in elements; 0 where all are the same.
+        strides: [Expr; 4],
+    },
+}
+
 /// What is computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -50,8 +67,8 @@ pub struct Problem {
     pub width: i64,
     /// Q, K, V, the result.
     pub sides: [Side; 4],
-    /// A bias [B, H, M, N] with broadcast batches and heads.
-    pub bias: Option<Side>,
+    /// The bias.
+    pub bias: Option<Bias>,
     /// Which scores count.
     pub causal: CausalKind,
     /// Names of the run-time integers.
@@ -72,8 +89,12 @@ struct Kernel<'p> {
     problem: &'p Problem,
     spec: KernelSpec,
     stages: i64,
+    /// Buffers of Q.
+    queries: i64,
     /// Q, K, V, result, bias.
     maps: [Option<usize>; 5],
+    /// A bias that is read element by element: its address and strides, none where it broadcasts.
+    elements: Option<(usize, [Option<Int>; 4])>,
     m: Int,
     n: Int,
     heads: Int,
@@ -94,12 +115,14 @@ struct Frame<'a, 'c> {
     code: Code<'a, 'c>,
 }
 
-/// A unit of work: rows of one head.
+/// A unit of work: rows of one head, and the blocks of keys that they see.
 #[derive(Clone, Copy)]
 struct Unit<'c> {
     row: Val<'c>,
     head: Val<'c>,
     batch: Val<'c>,
+    first: Val<'c>,
+    last: Val<'c>,
 }
 
 /// Emits the kernel into `module` and returns how to start it.
@@ -141,14 +164,30 @@ impl<'p> Kernel<'p> {
             Some(map(k, problem.depth.into(), &problem.n, TILE as u32)),
             Some(map(v, problem.width.into(), &problem.n, TILE as u32)),
             Some(map(out, problem.width.into(), &problem.m, 64)),
-            problem.bias.as_ref().map(|bias| map(bias, problem.n.clone(), &problem.m, 64)),
+            match &problem.bias {
+                Some(Bias::Boxes(bias)) => Some(map(bias, problem.n.clone(), &problem.m, 64)),
+                _ => None,
+            },
         ];
+        let elements = match &problem.bias {
+            Some(Bias::Elements { operand, strides, .. }) => {
+                let pointer = params.push(Param::Pointer { operand: *operand, offset: 0.into() });
+                let stride = |s: &Expr| (*s != Expr::Const(0)).then(|| params.long(s));
+                Some((pointer, strides.each_ref().map(stride)))
+            }
+            _ => None,
+        };
         let [m, n] = [&problem.m, &problem.n].map(|size| params.int(size));
         let (heads, batch) = (params.int(&problem.heads), params.int(&problem.batch));
         let units = problem.m.clone().ceil_div(TILE) * problem.heads.clone() * problem.batch.clone();
-        let mut kernel = Kernel { problem, spec: KernelSpec::new(name), stages: 1, maps, m, n, heads, batch };
-        while kernel.barriers(kernel.stages + 1) + 256 <= 232_448 && kernel.stages < 4 {
+        let spec = KernelSpec::new(name);
+        let mut kernel = Kernel { problem, spec, stages: 1, queries: 1, maps, elements, m, n, heads, batch };
+        let fits = |kernel: &Kernel<'_>| kernel.barriers() + 256 <= 232_448;
+        while kernel.stages < 4 && fits(&Kernel { stages: kernel.stages + 1, spec: KernelSpec::new(name), ..kernel }) {
             kernel.stages += 1;
+        }
+        if fits(&Kernel { queries: 2, spec: KernelSpec::new(name), ..kernel }) {
+            kernel.queries = 2;
         }
         kernel.spec = KernelSpec {
             dims: problem.dims.clone(),
@@ -156,7 +195,7 @@ impl<'p> Kernel<'p> {
             params: params.list,
             grid: [units.min(Expr::Sms), 1.into(), 1.into()],
             block: [384, 1, 1],
-            smem_bytes: (kernel.barriers(kernel.stages) + 256) as u32,
+            smem_bytes: (kernel.barriers() + 256) as u32,
             alignment: 16,
             ..KernelSpec::new(name)
         };
@@ -171,7 +210,7 @@ impl<'p> Kernel<'p> {
     /// Bytes of K, V and the bias in a stage.
     fn stage_parts(&self) -> [i64; 3] {
         let boxes = |columns: i64| padded(columns) / 64 * TILE * 128;
-        let bias = if self.problem.bias.is_some() { boxes(TILE) } else { 0 };
+        let bias = if self.maps[4].is_some() { boxes(TILE) } else { 0 };
         [boxes(self.problem.depth), boxes(self.problem.width), bias]
     }
 
@@ -179,9 +218,9 @@ impl<'p> Kernel<'p> {
         self.stage_parts().iter().sum()
     }
 
-    /// Where the barriers are, with so many stages.
-    fn barriers(&self, stages: i64) -> i64 {
-        self.q_bytes() + stages * self.stage_bytes()
+    /// Where the barriers are: behind Q and the ring.
+    fn barriers(&self) -> i64 {
+        self.queries * self.q_bytes() + self.stages * self.stage_bytes()
     }
 
     fn body<'c>(&self, b: Builder<'c>, module: &Module<'c>, args: &[Val<'c>], code: Code<'_, 'c>) {
@@ -197,9 +236,9 @@ impl<'p> Kernel<'p> {
                 for map in self.maps.into_iter().flatten() {
                     tma::prefetch_map(b, args[map]);
                 }
-                for stage in 0..=self.stages {
+                for stage in 0..self.stages + self.queries {
                     mbarrier::init(b, frame.full(b, b.c32(stage)), 1);
-                    mbarrier::init(b, frame.empty(b, b.c32(stage)), if stage == self.stages { 2 } else { 8 });
+                    mbarrier::init(b, frame.empty(b, b.c32(stage)), if stage >= self.stages { 2 } else { 8 });
                 }
                 mbarrier::fence_init(b);
             });
@@ -226,14 +265,22 @@ impl<'p> Kernel<'p> {
 }
 
 impl<'a, 'c> Frame<'a, 'c> {
-    /// The barrier of a full stage; number `stages` is that of Q.
+    /// The barrier of a full stage; those from number `stages` on are those of Q.
     fn full(&self, b: Builder<'c>, stage: Val<'c>) -> Val<'c> {
-        b.add_c(b.addi(self.shared, b.mul_c(stage, 8)), self.kernel.barriers(self.kernel.stages))
+        b.add_c(b.addi(self.shared, b.mul_c(stage, 8)), self.kernel.barriers())
     }
 
-    /// The barrier of an empty stage; number `stages` is that of Q.
+    /// The barrier of an empty stage; those from number `stages` on are those of Q.
     fn empty(&self, b: Builder<'c>, stage: Val<'c>) -> Val<'c> {
-        b.add_c(self.full(b, stage), 8 * (self.kernel.stages + 1))
+        b.add_c(self.full(b, stage), 8 * (self.kernel.stages + self.kernel.queries))
+    }
+
+    /// Of this CTA's unit number `count`: the stage of its Q, where that is, and the parity of its phase.
+    fn query(&self, b: Builder<'c>, count: Val<'c>) -> [Val<'c>; 3] {
+        let queries = self.kernel.queries;
+        let buffer = b.rem_c(count, queries);
+        let at = b.addi(self.shared, b.mul_c(buffer, self.kernel.q_bytes()));
+        [b.add_c(buffer, self.kernel.stages), at, b.and(b.div_c(count, queries), b.c32(1))]
     }
 
     fn next_stage(&self, b: Builder<'c>, stage: Val<'c>, phase: Val<'c>) -> [Val<'c>; 2] {
@@ -243,33 +290,47 @@ impl<'a, 'c> Frame<'a, 'c> {
     }
 
     fn stage_at(&self, b: Builder<'c>, stage: Val<'c>) -> Val<'c> {
-        b.add_c(b.addi(self.shared, b.mul_c(stage, self.kernel.stage_bytes())), self.kernel.q_bytes())
+        let ring = self.kernel.queries * self.kernel.q_bytes();
+        b.add_c(b.addi(self.shared, b.mul_c(stage, self.kernel.stage_bytes())), ring)
     }
 
     fn unit(&self, b: Builder<'c>, index: Val<'c>) -> Unit<'c> {
         let tiles = b.ceil_div_c(self.m, TILE);
         let rest = b.divu(index, tiles);
-        Unit {
-            row: b.mul_c(b.remu(index, tiles), TILE),
-            head: b.remu(rest, self.heads),
-            batch: b.divu(rest, self.heads),
-        }
+        let row = b.mul_c(b.remu(index, tiles), TILE);
+        let (zero, blocks) = (b.c32(0), self.blocks);
+        let [first, last] = match self.kernel.problem.causal {
+            CausalKind::None => [zero, blocks],
+            CausalKind::Upper => [b.div_c(row, TILE), blocks],
+            CausalKind::Lower | CausalKind::LowerRight => {
+                // One past the last column that the last row sees.
+                let end = b.addi(b.add_c(row, TILE), self.shift(b));
+                [zero, b.minsi(blocks, b.ceil_div_c(b.maxsi(end, zero), TILE))]
+            }
+        };
+        Unit { row, head: b.remu(rest, self.heads), batch: b.divu(rest, self.heads), first, last }
+    }
+
+    /// How many columns further than its number a row sees.
+    fn shift(&self, b: Builder<'c>) -> Val<'c> {
+        let right = self.kernel.problem.causal == CausalKind::LowerRight;
+        if right { b.subi(self.n, self.m) } else { b.c32(0) }
     }
 
     fn produce(&self, b: Builder<'c>) {
         let kernel = self.kernel;
         let zero = b.c32(0);
-        let q_stage = b.c32(kernel.stages);
         let [k_bytes, v_bytes, _] = kernel.stage_parts();
         let depth_boxes = padded(kernel.problem.depth) / 64;
         let width_boxes = padded(kernel.problem.width) / 64;
         b.for_(b.sreg("ctaid.x"), self.units, b.sreg("nctaid.x"), &[zero, zero, zero], |b, index, state| {
             let unit = self.unit(b, index);
-            mbarrier::wait(b, self.empty(b, q_stage), b.xor(state[2], b.c32(1)));
+            let [q_stage, q_at, q_phase] = self.query(b, state[2]);
+            mbarrier::wait(b, self.empty(b, q_stage), b.xor(q_phase, b.c32(1)));
             let full = self.full(b, q_stage);
             mbarrier::expect(b, full, b.c32(depth_boxes * TILE * 128));
-            self.load(b, 0, self.shared, [zero, unit.row], &unit, depth_boxes, TILE, full);
-            let ring = b.for_(zero, self.blocks, b.c32(1), &state[..2], |b, block, ring| {
+            self.load(b, 0, q_at, [zero, unit.row], &unit, depth_boxes, TILE, full);
+            let ring = b.for_(unit.first, unit.last, b.c32(1), &state[..2], |b, block, ring| {
                 mbarrier::wait(b, self.empty(b, ring[0]), b.xor(ring[1], b.c32(1)));
                 let full = self.full(b, ring[0]);
                 mbarrier::expect(b, full, b.c32(kernel.stage_bytes()));
@@ -277,7 +338,7 @@ impl<'a, 'c> Frame<'a, 'c> {
                 let line = b.mul_c(block, TILE);
                 self.load(b, 1, at, [zero, line], &unit, depth_boxes, TILE, full);
                 self.load(b, 2, b.add_c(at, k_bytes), [zero, line], &unit, width_boxes, TILE, full);
-                if kernel.problem.bias.is_some() {
+                if kernel.maps[4].is_some() {
                     for half in 0..2 {
                         let row = b.add_c(unit.row, 64 * half);
                         let at = b.add_c(at, k_bytes + v_bytes + half * 2 * 64 * 128);
@@ -286,7 +347,7 @@ impl<'a, 'c> Frame<'a, 'c> {
                 }
                 self.next_stage(b, ring[0], ring[1]).to_vec()
             });
-            vec![ring[0], ring[1], b.xor(state[2], b.c32(1))]
+            vec![ring[0], ring[1], b.add_c(state[2], 1)]
         });
     }
 

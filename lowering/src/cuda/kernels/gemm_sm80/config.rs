@@ -41,6 +41,8 @@ impl Config {
         Config { kind: Kind::Mma, warps: [2, 2], warp_tile: [64, 64], stages: 3, group: 8, copy_bytes: [16, 16] };
     /// 64x64 tiles of four warps.
     pub const SMALL: Config = Config { warp_tile: [32, 32], stages: 4, ..Config::LARGE };
+    /// 64x64 tiles of eight warps in f32.
+    pub const SMALL_FMA: Config = Config { warp_tile: [16, 32], ..Config::FMA };
     /// 128x128 tiles of eight warps in f32.
     pub const FMA: Config = Config { kind: Kind::Fma, warps: [4, 2], warp_tile: [32, 64], ..Config::LARGE };
 
@@ -54,19 +56,19 @@ impl Config {
         32 * self.warps[0] * self.warps[1]
     }
 
-    pub(super) fn stage_bytes(&self) -> i64 {
+    pub(super) fn stage_bytes(&self, problem: &Problem) -> i64 {
         let [rows, columns] = self.tile().map(i64::from);
-        (rows + columns) * 128
+        (rows + columns * i64::from(problem.products())) * 128
     }
 
     /// Bytes of shared memory.
-    pub fn shared_bytes(&self) -> u32 {
-        self.stages * self.stage_bytes() as u32
+    pub fn shared_bytes(&self, problem: &Problem) -> u32 {
+        self.stages * self.stage_bytes(problem) as u32
     }
 
     /// What addresses of operands must be multiples of.
     pub(super) fn alignment(&self, problem: &Problem) -> u64 {
-        let pairs = if problem.extras.iter().any(|extra| extra.pairs) { 4 } else { 0 };
+        let pairs = if problem.out_pairs || problem.extras.iter().any(|extra| extra.pairs) { 4 } else { 0 };
         let [a, b] = self.copy_bytes;
         u64::from(a.max(b).max(pairs))
     }
@@ -98,9 +100,9 @@ impl Config {
             return fail("FMA tiles are shared by 16x16 threads".to_owned());
         }
         let element = problem.dtype.bytes() as u32;
-        for (place, bytes, lines) in
-            [(&problem.a, self.copy_bytes[0], self.tile()[0]), (&problem.b, self.copy_bytes[1], self.tile()[1])]
-        {
+        let sides = std::iter::once((&problem.a, self.copy_bytes[0], self.tile()[0]))
+            .chain(problem.rights().map(|place| (place, self.copy_bytes[1], self.tile()[1])));
+        for (place, bytes, lines) in sides {
             if ![16, 8, 4, element].contains(&bytes) || bytes < element {
                 return fail(format!("copies of {bytes} bytes of {}", problem.dtype.name()));
             }

@@ -13,7 +13,8 @@ use aitmlir_dialects::{
 /// One operand as a thread sees it.
 #[derive(Clone, Copy)]
 pub struct Side<'c> {
-    is_a: bool,
+    /// 0 for A, then the right operands.
+    number: usize,
     /// Its matrix of the batch.
     base: Val<'c>,
     /// The tile's first line.
@@ -25,33 +26,37 @@ pub struct Side<'c> {
 }
 
 impl<'a, 'c> Frame<'a, 'c> {
-    fn place(&self, is_a: bool) -> &'a Place {
-        if is_a { &self.gemm.problem.a } else { &self.gemm.problem.b }
+    /// Operand `number`. All right operands are contiguous along the same dimension.
+    fn place(&self, number: usize) -> &'a Place {
+        if number == 0 { &self.gemm.problem.a } else { &self.gemm.problem.b }
     }
 
-    pub(super) fn side(&self, b: Builder<'c>, is_a: bool) -> Side<'c> {
+    pub(super) fn side(&self, b: Builder<'c>, number: usize) -> Side<'c> {
         let slots = &self.gemm.slots;
-        let slot = if is_a { &slots.a } else { &slots.b };
+        let slot = number.checked_sub(1).map_or(&slots.a, |right| &slots.rights[right]);
         let bytes = i64c(b, self.gemm.problem.dtype.bytes());
         let mut base = self.args[slot.pointer];
         if let Some(offset) = slot.batch.offset(b, self.args, self.batch) {
             base = memory::offset(b, base, b.muli(offset, bytes));
         }
-        let (first, lines) = if is_a { (self.row, self.m) } else { (self.column, self.n) };
+        let (first, lines) = if number == 0 { (self.row, self.m) } else { (self.column, self.n) };
         let (line_stride, step_stride) = (slot.line.i64(b, self.args), slot.step.i64(b, self.args));
         // The dimension that is contiguous has the step; the other one the stride of lines.
         let (line_stride, step_stride) =
-            if self.place(is_a).inner { (line_stride, step_stride) } else { (step_stride, line_stride) };
-        Side { is_a, base, first, lines, line_stride, step_stride }
+            if self.place(number).inner { (line_stride, step_stride) } else { (step_stride, line_stride) };
+        Side { number, base, first, lines, line_stride, step_stride }
     }
 
     /// Copies block `block` of K of one operand into the stage at `at`.
     pub(super) fn load_side(&self, b: Builder<'c>, side: &Side<'c>, block: Val<'c>, at: Val<'c>) {
         let config = &self.gemm.config;
         let [rows, columns] = config.tile().map(i64::from);
-        let (tile_lines, offset) = if side.is_a { (rows, 0) } else { (columns, rows * 128) };
+        let (tile_lines, offset) = match side.number as i64 {
+            0 => (rows, 0),
+            right => (columns, (rows + (right - 1) * columns) * 128),
+        };
         let bytes = self.gemm.problem.dtype.bytes();
-        let copy = i64::from(config.copy_bytes[usize::from(!side.is_a)]);
+        let copy = i64::from(config.copy_bytes[side.number.min(1)]);
         let at = b.add_c(at, offset);
         let depth = b.mul_c(block, self.gemm.block_k());
         let count = tile_lines * 128 / copy;
@@ -85,7 +90,7 @@ impl<'a, 'c> Frame<'a, 'c> {
         tile_lines: i64,
         per_copy: i64,
     ) -> (Val<'c>, Val<'c>, Val<'c>) {
-        let (place, dtype) = (self.place(side.is_a), self.gemm.problem.dtype);
+        let (place, dtype) = (self.place(side.number), self.gemm.problem.dtype);
         let bytes = dtype.bytes();
         // A row of 128 bytes and the byte in it.
         let swizzled = |b: Builder<'c>, row: Val<'c>, byte: Val<'c>| {
@@ -126,7 +131,7 @@ impl<'a, 'c> Frame<'a, 'c> {
             asm0(b, &format!("st.shared.{kind} [$0], $1;"), &format!("r,{letter}"), &[to, value]);
             return;
         }
-        let (along, limit) = if self.place(side.is_a).inner { (step, self.k) } else { (line, side.lines) };
+        let (along, limit) = if self.place(side.number).inner { (step, self.k) } else { (line, side.lines) };
         let left = b.mul_c(b.minsi(b.subi(limit, along), b.c32(copy / bytes)), bytes);
         let filled = b.select(inside, left, b.c32(0));
         async_copy::copy(b, to, from, copy as u32, filled);

@@ -35,7 +35,7 @@ struct Gemm<'p> {
 
 struct Slots {
     a: OperandSlot,
-    b: OperandSlot,
+    rights: Vec<OperandSlot>,
     m: Int,
     n: Int,
     k: Int,
@@ -102,7 +102,7 @@ impl<'p> Gemm<'p> {
         let mut params = Params::default();
         let slots = Slots {
             a: OperandSlot::new(&mut params, problem, &problem.a),
-            b: OperandSlot::new(&mut params, problem, &problem.b),
+            rights: problem.rights().map(|place| OperandSlot::new(&mut params, problem, place)).collect(),
             m: params.int(&problem.m),
             n: params.int(&problem.n),
             k: params.int(&problem.k),
@@ -116,7 +116,7 @@ impl<'p> Gemm<'p> {
             params: params.list,
             grid: [tiles, 1.into(), 1.into()],
             block: [config.threads(), 1, 1],
-            smem_bytes: config.shared_bytes(),
+            smem_bytes: config.shared_bytes(problem),
             alignment: config.alignment(problem),
             ..KernelSpec::new(name)
         };
@@ -159,7 +159,7 @@ impl<'a, 'c> Frame<'a, 'c> {
     /// The ring: `stages - 1` blocks are under way while one is multiplied.
     fn run(&self, b: Builder<'c>) {
         let stages = i64::from(self.gemm.config.stages);
-        let sides = [self.side(b, true), self.side(b, false)];
+        let sides: Vec<_> = (0..=self.gemm.problem.products()).map(|number| self.side(b, number as usize)).collect();
         for stage in 0..stages - 1 {
             self.fill(b, &sides, b.c32(stage), b.c32(stage));
         }
@@ -183,9 +183,9 @@ impl<'a, 'c> Frame<'a, 'c> {
     }
 
     /// Starts the copies of a block, as one group; none past the last block.
-    fn fill(&self, b: Builder<'c>, sides: &[Side<'c>; 2], block: Val<'c>, stage: Val<'c>) {
+    fn fill(&self, b: Builder<'c>, sides: &[Side<'c>], block: Val<'c>, stage: Val<'c>) {
         b.when(b.cmpi("slt", block, self.blocks), |b| {
-            let at = b.addi(self.shared, b.mul_c(stage, self.gemm.config.stage_bytes()));
+            let at = b.addi(self.shared, b.mul_c(stage, self.gemm.config.stage_bytes(self.gemm.problem)));
             for side in sides {
                 self.load_side(b, side, block, at);
             }

@@ -17,7 +17,7 @@ use aitmlir_dialects::{
 const SIDE: i64 = 16;
 
 impl<'a, 'c> Frame<'a, 'c> {
-    /// Sums of a thread.
+    /// Sums of a thread, of one product.
     fn sum_count(&self) -> i64 {
         let config = &self.gemm.config;
         match config.kind {
@@ -29,7 +29,7 @@ impl<'a, 'c> Frame<'a, 'c> {
     pub(super) fn zero_sums(&self, b: Builder<'c>) -> Vec<Val<'c>> {
         let integer = matches!(self.gemm.problem.dtype, Dtype::S8 | Dtype::U8);
         let zero = if integer { b.c32(0) } else { b.float(b.context().f32_type(), 0.0) };
-        vec![zero; self.sum_count() as usize]
+        vec![zero; self.sum_count() as usize * self.gemm.problem.products() as usize]
     }
 
     /// The thread's warp along M and N, and its lane.
@@ -40,7 +40,7 @@ impl<'a, 'c> Frame<'a, 'c> {
     }
 
     pub(super) fn multiply(&self, b: Builder<'c>, stage: Val<'c>, sums: &[Val<'c>]) -> Vec<Val<'c>> {
-        let at = b.addi(self.shared, b.mul_c(stage, self.gemm.config.stage_bytes()));
+        let at = b.addi(self.shared, b.mul_c(stage, self.gemm.config.stage_bytes(self.gemm.problem)));
         match self.gemm.config.kind {
             Kind::Mma => self.multiply_mma(b, at, sums),
             Kind::Fma => self.multiply_fma(b, at, sums),
@@ -52,15 +52,23 @@ impl<'a, 'c> Frame<'a, 'c> {
         let kind = Config::mma(self.gemm.problem.dtype);
         let [rows, columns] = config.warp_tile.map(i64::from);
         let [warp_m, warp_n, lane] = self.warp(b);
-        let b_at = b.add_c(at, i64::from(config.tile()[0]) * 128);
+        let products = i64::from(self.gemm.problem.products());
+        let right_at = |b: Builder<'c>, product: i64| {
+            let [rows, columns] = config.tile().map(i64::from);
+            b.add_c(at, (rows + product * columns) * 128)
+        };
+        // Fragments of A, then those of all right operands.
         let load = |b: Builder<'c>, step: i64| {
             let first = b.mul_c(warp_m, rows);
             let a: Vec<_> = (0..rows / 16).map(|i| self.fragment(b, true, at, first, 16 * i, step, lane)).collect();
             let first = b.mul_c(warp_n, columns);
-            let bs: Vec<_> =
-                (0..columns / 16).map(|i| self.fragment(b, false, b_at, first, 16 * i, step, lane)).collect();
+            let bs: Vec<_> = (0..products)
+                .flat_map(|product| (0..columns / 16).map(move |i| (product, i)))
+                .map(|(product, i)| self.fragment(b, false, right_at(b, product), first, 16 * i, step, lane))
+                .collect();
             (a, bs)
         };
+        let of_product = (rows / 16 * (columns / 8)) as usize;
         let steps = 4;
         let mut sums = sums.to_vec();
         let mut now = load(b, 0);
@@ -68,8 +76,9 @@ impl<'a, 'c> Frame<'a, 'c> {
             // The next fragments are on their way while these are multiplied.
             let next = (step + 1 < steps).then(|| load(b, step + 1));
             for (i, a) in now.0.iter().enumerate() {
-                for j in 0..(columns / 8) as usize {
-                    let place = (i * (columns / 8) as usize + j) * 4;
+                for j in 0..(products * columns / 8) as usize {
+                    let (product, column) = (j / (columns / 8) as usize, j % (columns / 8) as usize);
+                    let place = (product * of_product + i * (columns / 8) as usize + column) * 4;
                     let right = &now.1[j / 2][2 * (j % 2)..][..2];
                     let done = matrix::mma(b, kind, a, right, &sums[place..place + 4]);
                     sums[place..place + 4].copy_from_slice(&done);
@@ -135,11 +144,15 @@ impl<'a, 'c> Frame<'a, 'c> {
         let mut sums = sums.to_vec();
         for piece in 0..8 {
             let a: Vec<_> = (0..rows / SIDE).map(|i| four(b, at, b.add_c(ty, SIDE * i), piece)).collect();
-            let bs: Vec<_> = (0..columns / SIDE).map(|j| four(b, b_at, b.add_c(tx, SIDE * j), piece)).collect();
+            // Lines of all right operands, one after the other.
+            let lines = columns * i64::from(self.gemm.problem.products());
+            let bs: Vec<_> = (0..lines / SIDE).map(|j| four(b, b_at, b.add_c(tx, SIDE * j), piece)).collect();
+            let across = (columns / SIDE) as usize;
+            let of_product = (rows * columns / (SIDE * SIDE)) as usize;
             for k in 0..4 {
                 for (i, a) in a.iter().enumerate() {
                     for (j, right) in bs.iter().enumerate() {
-                        let place = i * bs.len() + j;
+                        let place = j / across * of_product + i * across + j % across;
                         sums[place] = b.op1("math.fma", &[a[k], right[k], sums[place]], f32, &[]);
                     }
                 }
@@ -152,6 +165,7 @@ impl<'a, 'c> Frame<'a, 'c> {
     pub(super) fn finish(&self, b: Builder<'c>, sums: &[Val<'c>]) {
         let elements = self.elements();
         let config = &self.gemm.config;
+        let (sums, others) = sums.split_at(self.sum_count() as usize);
         if config.kind == Kind::Fma {
             let columns = i64::from(config.tile()[1]) / SIDE;
             let (ty, tx) = (b.div_c(self.thread, SIDE), b.rem_c(self.thread, SIDE));
@@ -159,8 +173,10 @@ impl<'a, 'c> Frame<'a, 'c> {
                 let (i, j) = (index as i64 / columns, index as i64 % columns);
                 let row = b.addi(self.row, b.add_c(ty, SIDE * i));
                 let column = b.addi(self.column, b.add_c(tx, SIDE * j));
-                let value = elements.result(b, self.batch, row, column, *sum);
-                elements.store(b, self.batch, row, column, value);
+                let sums: Vec<_> = std::iter::once(*sum).chain(others.get(index).copied()).collect();
+                for (which, value) in elements.result(b, self.batch, row, column, &sums).into_iter().enumerate() {
+                    elements.store(b, which, self.batch, row, column, value);
+                }
             }
             return;
         }
@@ -172,8 +188,10 @@ impl<'a, 'c> Frame<'a, 'c> {
             let (i, j) = (index as i64 / (columns / 8), index as i64 % (columns / 8));
             for half in 0..2 {
                 let row = b.add_c(row, 16 * i + 8 * half);
-                let sums = [four[2 * half as usize], four[2 * half as usize + 1]];
-                elements.store_pair(b, self.batch, &Pair { row, column: b.add_c(column, 8 * j), sums });
+                let two = |four: &[Val<'c>]| [four[2 * half as usize], four[2 * half as usize + 1]];
+                let others = (!others.is_empty()).then(|| two(&others[4 * index..][..4]));
+                let pair = Pair { row, column: b.add_c(column, 8 * j), sums: two(four), others };
+                elements.store_pair(b, self.batch, &pair);
             }
         }
     }

@@ -35,7 +35,36 @@ const MEET: [f64; 2] = [1200.0, 4500.0];
 
 /// All configurations worth a try for large products, few rows, or few tiles with long sums.
 pub fn candidates() -> Vec<Config> {
-    [whole(), split(), few_rows()].concat()
+    [whole(), split(), few_rows(), sharing()].concat()
+}
+
+/// Clusters that load what their tiles have in common once: less is read from the L2.
+fn sharing() -> Vec<Config> {
+    let ping_pong = |chains, columns, stages| Config { chains, columns, stages, ..Config::PING_PONG };
+    let few = |config: Config| Config { swapped: true, ..config };
+    let plain = |config: Config| Config { tma_store: false, ..config };
+    vec![
+        ping_pong(1, 128, 8).sharing(2, false),
+        ping_pong(1, 128, 8).sharing(4, false),
+        ping_pong(1, 128, 8).sharing(2, true),
+        ping_pong(2, 128, 6).sharing(2, false),
+        ping_pong(2, 128, 6).sharing(2, true),
+        ping_pong(2, 64, 8).sharing(2, true),
+        ping_pong(1, 192, 6).sharing(2, false),
+        ping_pong(1, 256, 4).sharing(2, false),
+        ping_pong(2, 192, 4).sharing(2, true),
+        Config::cooperative(1, 64, 8).sharing(2, true),
+        plain(Config::cooperative(1, 32, 11)).sharing(2, true),
+        plain(Config::cooperative(1, 32, 11)).sharing(4, true),
+        Config::single(1, 128, 4, 2).sharing(2, false),
+        Config::single(1, 64, 6, 2).sharing(2, false),
+        Config::single(1, 64, 6, 2).sharing(2, true),
+        Config::single(1, 64, 6, 2).sharing(4, false),
+        few(Config::single(1, 64, 6, 2)).sharing(2, false),
+        few(Config::single(1, 64, 6, 2)).sharing(4, false),
+        few(Config::single(2, 64, 8, 1)).sharing(2, false),
+        few(Config::single(1, 128, 3, 2)).sharing(2, false),
+    ]
 }
 
 /// Whole tiles.
@@ -58,6 +87,7 @@ fn whole() -> Vec<Config> {
         Config::single(1, 128, 4, 2),
         Config::single(1, 64, 6, 2),
         Config::single(2, 64, 4, 2),
+        Config { tma_store: false, ..Config::single(1, 88, 11, 1) },
     ]
 }
 
@@ -78,6 +108,7 @@ fn split() -> Vec<Config> {
         with(false, Config::single(1, 64, 12, 1), &[16, 32]),
         with(false, Config::single(1, 128, 8, 1), &[32, 64]),
         with(false, Config::cooperative(1, 64, 8), &[64]),
+        with(false, Config::cooperative(1, 128, 6), &[32, 64]),
     ]
     .concat()
 }
@@ -153,6 +184,10 @@ fn cost(sizes: Sizes, config: &Config) -> Option<f64> {
     if split > blocks || split > 1 && tiles > slots {
         return None;
     }
+    // Sharing is left to shapes that were measured.
+    if config.share > 1 {
+        return None;
+    }
     debug_assert!(chip::CHIPS.iter().any(|c| c.hopper));
     // CTAs of one multiprocessor share it.
     let per_sm = (tiles + SMS - 1) / SMS;
@@ -180,11 +215,16 @@ fn cost(sizes: Sizes, config: &Config) -> Option<f64> {
 
 impl Config {
     /// A short name that says all: schedule and consumers, tile, stages, parts of a tile (`x` in a cluster, `k` through the workspace),
-    /// CTAs of a multiprocessor, group; `_t` for the transposed product, `_d` for plain stores.
+    /// CTAs of a multiprocessor, group; `_t` for the transposed product, `_d` for plain stores; `_m` and `_n` with the CTAs that share an
+    /// operand, along rows and along columns.
     pub fn short_name(&self) -> String {
         let [rows, columns] = self.tile();
+        let sharing = match (self.share, self.across) {
+            (1, _) => String::new(),
+            (share, across) => format!("_{}{share}", if across { 'n' } else { 'm' }),
+        };
         format!(
-            "{}{}_{rows}x{columns}_s{}_{}{}_c{}_g{}{}{}",
+            "{}{}_{rows}x{columns}_s{}_{}{}_c{}_g{}{}{}{sharing}",
             if self.schedule == Schedule::PingPong { "pp" } else { "co" },
             self.consumers,
             self.stages,

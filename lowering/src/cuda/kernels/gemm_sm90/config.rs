@@ -38,6 +38,10 @@ pub struct Config {
     pub tma_store: bool,
     /// CTAs that fit a multiprocessor.
     pub ctas_per_sm: u32,
+    /// CTAs of a cluster whose tiles have one operand in common, of which each loads a part for all: 1, 2 or 4.
+    pub share: u32,
+    /// Those tiles follow each other along columns, and have the left operand in common; else along rows, and the right one.
+    pub across: bool,
 }
 
 /// Why a configuration cannot compute a problem.
@@ -59,6 +63,8 @@ impl Config {
         swapped: false,
         tma_store: true,
         ctas_per_sm: 1,
+        share: 1,
+        across: false,
     };
 
     /// Two consumers side by side: 128 rows (256 with two chains) of `columns` columns, and as many stages as fit.
@@ -77,6 +83,29 @@ impl Config {
         [64 * self.chains * sharing, self.columns]
     }
 
+    /// The same with one operand loaded once for `share` CTAs: the left one where `across`.
+    pub const fn sharing(self, share: u32, across: bool) -> Config {
+        Config { share, across, ..self }
+    }
+
+    /// Lines of the left and of the right operand that one CTA loads for a stage. Of two products, those of one box.
+    pub(super) fn loaded_lines(&self, problem: &Problem) -> [u32; 2] {
+        let [rows, columns] = self.tile();
+        match (problem.products(), self.swapped) {
+            (1, _) if self.across => [rows / self.share, columns],
+            (1, _) => [rows, columns / self.share],
+            (_, true) => [64, columns],
+            (products, false) => [rows, columns / products],
+        }
+    }
+
+    /// Rows and columns of the result (of its transpose where swapped) of a tile. With two products the tile's columns are those of both,
+    /// one after the other; where swapped its rows are, in turns of 64.
+    pub(super) fn covers(&self, problem: &Problem) -> [i64; 2] {
+        let ([rows, columns], products) = (self.tile().map(i64::from), i64::from(problem.products()));
+        if self.swapped { [rows / products, columns] } else { [rows, columns / products] }
+    }
+
     /// Elements of K in a stage: 128 bytes.
     pub fn block_k(&self, problem: &Problem) -> i64 {
         128 / problem.dtype.bytes()
@@ -88,9 +117,9 @@ impl Config {
         [i64::from(rows) * 128, (i64::from(columns) * 128 + 1023) / 1024 * 1024]
     }
 
-    /// Warps that release a stage.
+    /// Warps that release a stage: those of all CTAs that share what is in it.
     pub(super) fn releasing_warps(&self) -> u32 {
-        if self.schedule == Schedule::PingPong { 4 } else { 4 * self.consumers }
+        self.share * if self.schedule == Schedule::PingPong { 4 } else { 4 * self.consumers }
     }
 
     /// Registers of a producer's and a consumer's thread, where they differ.
@@ -128,16 +157,30 @@ impl Config {
         (self.barrier_offset(problem) + 16 * i64::from(self.stages)) as u32
     }
 
+    /// Rows and columns of the result of one cluster (of one CTA where nothing is shared).
+    pub(super) fn reach(&self, problem: &Problem) -> [i64; 2] {
+        let [rows, columns] = self.covers(problem);
+        let share = i64::from(self.share);
+        if self.across { [rows, columns * share] } else { [rows * share, columns] }
+    }
+
+    /// Tiles of the result, or groups of tiles that share an operand.
     fn tiles(&self, problem: &Problem) -> Expr {
         let (m, n) = if self.swapped { (&problem.n, &problem.m) } else { (&problem.m, &problem.n) };
-        let [rows, columns] = self.tile();
-        m.clone().ceil_div(i64::from(rows)) * n.clone().ceil_div(i64::from(columns)) * problem.batch.clone()
+        let [rows, columns] = self.reach(problem);
+        m.clone().ceil_div(rows) * n.clone().ceil_div(columns) * problem.batch.clone()
     }
 
     /// CTAs: one a tile (a part of a tile where split), at most what fits the device at once.
     pub(super) fn grid(&self, problem: &Problem) -> Expr {
         let slots = Expr::Sms.times(i64::from(self.ctas_per_sm));
         let tiles = self.tiles(problem);
+        if self.share > 1 {
+            let share = i64::from(self.share);
+            // Clusters of four do not fill groups of 18 multiprocessors: one that does not fit at once would run after all others.
+            let clusters = slots.quotient(share).minus(if share > 2 { i64::from(self.ctas_per_sm) } else { 0 });
+            return tiles.min(clusters.max(1)) * share;
+        }
         match self.split {
             1 => tiles.min(slots),
             split => tiles * i64::from(split),
@@ -160,15 +203,44 @@ impl Config {
         self.tiles(problem) * (i64::from(self.split) * i64::from(rows) * i64::from(columns) * 4)
     }
 
+    /// What the results must be like.
+    fn check_outputs(&self, problem: &Problem) -> Result<(), Illegal> {
+        let fail = |what: &str| Err(Illegal(what.to_owned()));
+        if problem.outputs().any(|(_, dtype)| dtype != problem.out_dtype) {
+            return fail("results of several types");
+        }
+        if !self.tma_store || self.split > 1 {
+            return Ok(());
+        }
+        let width = 128 / problem.out_dtype.bytes();
+        for (place, _) in problem.outputs() {
+            if !place.rows.is_empty() {
+                return fail("rows that are unfolded do not leave through TMA");
+            }
+            // A box lies in one index of the dimensions that columns are unfolded into.
+            let inner = place.columns.last();
+            if inner.is_some_and(|fold| !matches!(fold.size, Expr::Const(n) if n % width == 0)) {
+                return fail("columns that are unfolded into parts that are no multiples of 128 bytes");
+            }
+            if 2 + place.columns.len().saturating_sub(1) + place.batches.len() + usize::from(place.batch.is_some()) > 5
+            {
+                return fail("results of more than five dimensions");
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that the configuration is legal for the problem; says what is wrong.
     pub fn check(&self, problem: &Problem) -> Result<(), Illegal> {
         let fail = |what: String| Err(Illegal(what));
         if !problem.dtype.half() {
             return fail(format!("operands of {} are not f16 or bf16", problem.dtype.name()));
         }
-        if [&problem.a, &problem.b, &problem.out].iter().any(|place| !place.unit_step()) {
+        let outs = problem.outputs().map(|(place, _)| place);
+        if std::iter::once(&problem.a).chain(problem.rights()).chain(outs).any(|place| !place.unit_step()) {
             return fail("lines are not contiguous".to_owned());
         }
+        self.check_outputs(problem)?;
         if !problem.spread.is_empty() {
             return fail("the matrices of the batch do not follow each other".to_owned());
         }
@@ -185,14 +257,18 @@ impl Config {
             return fail(format!("{} columns; multiples of 8 up to 256 are possible", self.columns));
         }
         let width = if self.swapped { 8 } else { 128 / problem.out_dtype.bytes() as u32 };
-        if self.tma_store && self.split == 1 && !self.columns.is_multiple_of(width) {
-            return fail(format!("{} columns are not a multiple of {width}", self.columns));
+        let columns = self.covers(problem)[1] as u32;
+        if self.tma_store && self.split == 1 && !columns.is_multiple_of(width) {
+            return fail(format!("{columns} columns are not a multiple of {width}"));
+        }
+        if problem.products() > 1 && (self.split > 1 || self.share > 1 || self.swapped && self.chains != 2) {
+            return fail("two products are neither split nor shared, and two chains where transposed".to_owned());
         }
         if self.swapped && self.tma_store && self.split == 1 && !problem.out_dtype.half() {
             return fail("a transposed result of f32 does not leave through TMA".to_owned());
         }
         let right = if self.swapped { &problem.a } else { &problem.b };
-        if !right.inner && !self.columns.is_multiple_of(64) {
+        if !right.inner && !columns.is_multiple_of(64) {
             return fail(format!("{} columns of an operand that is not contiguous along K", self.columns));
         }
         if self.chains * self.columns > 384 {
@@ -204,6 +280,18 @@ impl Config {
         let [rows, columns] = self.tile();
         if self.cluster && i64::from(rows * columns) * 4 > self.staging_offset() {
             return fail("the sums of a tile do not fit the stages".to_owned());
+        }
+        if self.share > 1 && self.split > 1 {
+            return fail("parts of a tile do not share operands".to_owned());
+        }
+        if ![1, 2, 4].contains(&self.share) {
+            return fail(format!("{} CTAs that share an operand; 1, 2 or 4 are possible", self.share));
+        }
+        let left = if self.swapped { &problem.b } else { &problem.a };
+        let (common, lines) = if self.across { (left, rows) } else { (right, columns) };
+        let whole = if common.inner { 8 } else { 64 };
+        if !lines.is_multiple_of(self.share * whole) {
+            return fail(format!("{lines} lines of an operand that {} CTAs share", self.share));
         }
         if self.stages < 2 {
             return fail("one stage".to_owned());

@@ -39,7 +39,7 @@ impl<'a, 'c> Frame<'a, 'c> {
             Schedule::Cooperative => self.cooperate(b, thread),
             Schedule::PingPong => self.alternate(b, thread),
         }
-        if self.gemm.slots.out_map.is_some() {
+        if !self.gemm.slots.out_maps.is_empty() {
             // Shared memory goes to another CTA when this one ends: the last stores must have read it.
             b.when(b.cmpi("eq", id, b.c32(0)), |b| tma::wait_read(b, 0));
         }
@@ -48,10 +48,11 @@ impl<'a, 'c> Frame<'a, 'c> {
     /// All consumers work on each unit.
     fn cooperate(&self, b: Builder<'c>, thread: Thread<'c>) {
         let zero = b.c32(0);
-        b.for_(b.sreg("ctaid.x"), self.units(b), b.sreg("nctaid.x"), &[zero, zero], |b, index, ring| {
+        let [first, step] = self.walk(b);
+        b.for_(first, self.units(b), step, &[zero, zero], |b, index, ring| {
             let unit = self.unit(b, index);
             let (sums, ring) = self.multiply(b, thread, &unit, ring);
-            let rows = i64::from(64 * self.gemm.config.chains);
+            let rows = self.gemm.config.covers(self.gemm.problem)[0] / i64::from(self.gemm.config.consumers);
             let first = b.addi(unit.row, b.mul_c(thread.group, rows));
             if self.gemm.config.split > 1 {
                 self.meet(b, thread, &unit, &sums);
@@ -65,11 +66,11 @@ impl<'a, 'c> Frame<'a, 'c> {
     /// The consumers take units in turn; barriers keep their products in order, so that no wait names a phase too far ahead.
     fn alternate(&self, b: Builder<'c>, thread: Thread<'c>) {
         let stages = i64::from(self.gemm.config.stages);
-        let grid = b.sreg("nctaid.x");
+        let [first, grid] = self.walk(b);
         let mine = b.addi(thread.group, b.c32(ORDER_BARRIER));
         let other = b.subi(b.c32(2 * ORDER_BARRIER + 1), mine);
         b.when(b.cmpi("eq", thread.group, b.c32(1)), |b| sync::named_arrive(b, other, 256));
-        let start = b.addi(b.sreg("ctaid.x"), b.muli(thread.group, grid));
+        let start = b.addi(first, b.muli(thread.group, grid));
         let done = b.muli(thread.group, self.blocks);
         let units = self.units(b);
         b.for_(start, units, b.mul_c(grid, 2), &[done], |b, index, done| {
@@ -106,7 +107,6 @@ impl<'a, 'c> Frame<'a, 'c> {
         issued: impl FnOnce(Builder<'c>),
     ) -> (Vec<Sums<'c>>, Vec<Val<'c>>) {
         let config = &self.gemm.config;
-        let leader = b.cmpi("eq", thread.lane, b.c32(0));
         let mut state: Vec<Val<'c>> = (0..config.chains).map(|_| Sums::zero(b, config.columns).value).collect();
         state.extend([ring[0], ring[1], ring[0]]);
         let state = b.for_(unit.first, unit.last, b.c32(1), &state, |b, block, state| {
@@ -116,10 +116,7 @@ impl<'a, 'c> Frame<'a, 'c> {
             let sums: Vec<_> = sums.iter().map(|value| Sums { value: *value, n: config.columns }).collect();
             let sums = self.products(b, thread, stage, sums);
             wgmma::wait(b, 1);
-            let releases = b.cmpi("sgt", block, unit.first);
-            b.when(b.binary("arith.andi", leader, releases), |b| {
-                mbarrier::arrive(b, self.barrier(b, before, Barrier::Empty));
-            });
+            self.release(b, thread, before, b.cmpi("sgt", block, unit.first));
             let [next, next_phase] = self.next_stage(b, stage, phase);
             sums.iter().map(|s| s.value).chain([next, next_phase, stage]).collect()
         });
@@ -127,11 +124,21 @@ impl<'a, 'c> Frame<'a, 'c> {
         issued(b);
         let sums: Vec<_> = sums.iter().map(|value| Sums { value: *value, n: config.columns }).collect();
         let sums = wgmma::wait_for(b, &sums);
-        let any = b.cmpi("sgt", unit.last, unit.first);
-        b.when(b.binary("arith.andi", leader, any), |b| {
-            mbarrier::arrive(b, self.barrier(b, ring[2], Barrier::Empty));
-        });
+        self.release(b, thread, ring[2], b.cmpi("sgt", unit.last, unit.first));
         (sums, ring[..2].to_vec())
+    }
+
+    /// This warp no longer reads a stage, where `done`: tells the producers that fill it.
+    fn release(&self, b: Builder<'c>, thread: Thread<'c>, stage: Val<'c>, done: Val<'c>) {
+        let share = i64::from(self.gemm.config.share);
+        let tells = b.cmpi("slt", thread.lane, b.c32(share));
+        b.when(b.binary("arith.andi", tells, done), |b| {
+            let barrier = self.barrier(b, stage, Barrier::Empty);
+            match share {
+                1 => mbarrier::arrive(b, barrier),
+                _ => mbarrier::arrive_at(b, barrier, thread.lane),
+            }
+        });
     }
 
     /// The products of one stage, as one group.

@@ -18,7 +18,7 @@ pub use config::{Config, Illegal, Schedule};
 
 use super::{
     elements::{ElementSlots, Elements},
-    problem::{Int, Params, Problem, Region},
+    problem::{Fold, Int, Params, Place, Problem, Region},
 };
 use crate::cuda::{
     emit::{mbarrier, scalar::ScalarOps, sync, tma, wgmma},
@@ -40,7 +40,12 @@ pub(super) struct Gemm<'p> {
 struct Slots {
     a_map: usize,
     b_map: usize,
-    out_map: Option<usize>,
+    /// Of the second right operand.
+    other_map: Option<usize>,
+    /// Of the results, where they leave through TMA.
+    out_maps: Vec<usize>,
+    /// The sizes that columns and the batch of each result are unfolded into.
+    folds: Vec<[Vec<Int>; 2]>,
     m: Int,
     n: Int,
     k: Int,
@@ -48,6 +53,13 @@ struct Slots {
     elements: ElementSlots,
     partial: Option<usize>,
     counters: Option<usize>,
+}
+
+impl Slots {
+    /// The map of the first right operand.
+    fn right_map(&self, config: &Config) -> usize {
+        if config.swapped { self.a_map } else { self.b_map }
+    }
 }
 
 /// What all parts of the kernel see.
@@ -83,18 +95,26 @@ pub fn emit<'c>(
 impl<'p> Gemm<'p> {
     fn new(name: &str, problem: &'p Problem, config: Config) -> Self {
         let mut params = Params::default();
-        let [rows, columns] = config.tile();
+        let [rows, columns] = config.loaded_lines(problem);
         let (left, right) = if config.swapped { (&problem.b, &problem.a) } else { (&problem.a, &problem.b) };
         let (left_lines, right_lines) =
             if config.swapped { (&problem.n, &problem.m) } else { (&problem.m, &problem.n) };
         let a_map = params.push(Param::Map(operand_map(problem, left, left_lines, rows)));
         let b_map = params.push(Param::Map(operand_map(problem, right, right_lines, columns)));
+        let (lines, boxed) = if config.swapped { (left_lines, rows) } else { (right_lines, columns) };
+        let other_map =
+            problem.other.as_ref().map(|other| params.push(Param::Map(operand_map(problem, other, lines, boxed))));
         let stores = config.split == 1 && config.tma_store;
-        let out_map = stores.then(|| params.push(Param::Map(result_map(problem, &config))));
+        let outs = problem.outputs().filter(|_| stores).map(|(place, _)| result_map(problem, &config, place));
+        let out_maps = outs.map(|map| params.push(Param::Map(map))).collect();
+        let mut sizes = |folds: &[Fold]| folds.iter().map(|fold| params.int(&fold.size)).collect();
+        let folds = problem.outputs().map(|(place, _)| [sizes(&place.columns), sizes(&place.batches)]).collect();
         let slots = Slots {
             a_map,
             b_map,
-            out_map,
+            other_map,
+            out_maps,
+            folds,
             m: params.int(&problem.m),
             n: params.int(&problem.n),
             k: params.int(&problem.k),
@@ -110,7 +130,7 @@ impl<'p> Gemm<'p> {
             params: params.list,
             grid: [config.grid(problem), 1.into(), 1.into()],
             block: [128 * (1 + config.consumers), 1, 1],
-            cluster: [if config.cluster { config.split } else { 1 }, 1, 1],
+            cluster: [if config.cluster { config.split } else { config.share }, 1, 1],
             min_ctas: config.ctas_per_sm,
             smem_bytes: config.shared_bytes(problem),
             alignment: 16,
@@ -142,7 +162,8 @@ impl<'p> Gemm<'p> {
         let warp = b.uniform(b.div_c(b.sreg("tid.x"), 32));
         b.when(b.cmpi("eq", warp, b.c32(0)), |b| {
             b.when(sync::elect(b), |b| {
-                for map in [Some(self.slots.a_map), Some(self.slots.b_map), self.slots.out_map].into_iter().flatten() {
+                let operands = [Some(self.slots.a_map), Some(self.slots.b_map), self.slots.other_map];
+                for map in operands.into_iter().flatten().chain(self.slots.out_maps.iter().copied()) {
                     tma::prefetch_map(b, args[map]);
                 }
                 for stage in 0..i64::from(config.stages) {
@@ -152,7 +173,11 @@ impl<'p> Gemm<'p> {
                 mbarrier::fence_init(b);
             });
         });
-        sync::barrier(b);
+        if config.share > 1 {
+            sync::cluster_barrier(b);
+        } else {
+            sync::barrier(b);
+        }
         let group = b.div_c(warp, 4);
         b.if_(
             b.cmpi("eq", group, b.c32(0)),
@@ -218,7 +243,7 @@ impl<'a, 'c> Frame<'a, 'c> {
 }
 
 /// The map of A or B: boxes of 128 bytes along the contiguous dimension.
-fn operand_map(problem: &Problem, place: &super::problem::Place, lines: &Expr, tile_lines: u32) -> TensorMap {
+fn operand_map(problem: &Problem, place: &Place, lines: &Expr, tile_lines: u32) -> TensorMap {
     let bytes = problem.dtype.bytes();
     let inner = (128 / bytes) as u32;
     let (mut dims, mut boxes) = if place.inner {
@@ -243,16 +268,21 @@ fn operand_map(problem: &Problem, place: &super::problem::Place, lines: &Expr, t
     }
 }
 
-/// The map of the result: boxes as the epilogue stages them.
-fn result_map(problem: &Problem, config: &Config) -> TensorMap {
-    let place = &problem.out;
+/// The map of a result: boxes as the epilogue stages them. Dimensions that columns are unfolded into come first and after the rows, then the batch.
+fn result_map(problem: &Problem, config: &Config, place: &Place) -> TensorMap {
     let bytes = problem.out_dtype.bytes();
-    let mut dims = vec![problem.n.clone(), problem.m.clone()];
+    let (inner, outer) = match place.columns.split_last() {
+        Some((inner, outer)) => (inner.size.clone(), outer),
+        None => (problem.n.clone(), &[][..]),
+    };
+    let mut dims = vec![inner, problem.m.clone()];
     let mut strides = vec![place.line.clone() * bytes];
     let mut boxes = vec![(128 / bytes) as u32, if config.swapped { config.columns } else { 64 }];
-    if let Some(batch) = &place.batch {
-        dims.push(problem.batch.clone());
-        strides.push(batch.clone() * bytes);
+    let batch = place.batch.as_ref().map(|batch| (problem.batch.clone(), batch.clone()));
+    let folds = outer.iter().rev().chain(place.batches.iter().rev());
+    for (size, stride) in folds.map(|fold| (fold.size.clone(), fold.stride.clone())).chain(batch) {
+        dims.push(size);
+        strides.push(stride * bytes);
         boxes.push(1);
     }
     TensorMap {

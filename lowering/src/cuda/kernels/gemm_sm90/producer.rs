@@ -12,13 +12,21 @@ impl<'a, 'c> Frame<'a, 'c> {
     pub(super) fn produce(&self, b: Builder<'c>) {
         let units = self.units(b);
         let zero = b.c32(0);
-        b.for_(b.sreg("ctaid.x"), units, b.sreg("nctaid.x"), &[zero, zero], |b, index, ring| {
+        let [first, step] = self.walk(b);
+        let ring = b.for_(first, units, step, &[zero, zero], |b, index, ring| {
             let unit = self.unit(b, index);
             b.for_(unit.first, unit.last, b.c32(1), ring, |b, block, ring| {
                 self.load_block(b, &unit, block, ring[0], ring[1]);
                 self.next_stage(b, ring[0], ring[1]).to_vec()
             })
         });
+        if self.gemm.config.share > 1 {
+            // Other CTAs arrive at this one's barriers: its shared memory stays until the last has.
+            b.for_(zero, b.c32(i64::from(self.gemm.config.stages)), b.c32(1), &ring, |b, _, ring| {
+                mbarrier::wait(b, self.barrier(b, ring[0], Barrier::Empty), b.xor(ring[1], b.c32(1)));
+                self.next_stage(b, ring[0], ring[1]).to_vec()
+            });
+        }
     }
 
     fn load_block(&self, b: Builder<'c>, unit: &Unit<'c>, block: Val<'c>, stage: Val<'c>, phase: Val<'c>) {
@@ -35,10 +43,52 @@ impl<'a, 'c> Frame<'a, 'c> {
             true => (&gemm.problem.b, &gemm.problem.a),
             false => (&gemm.problem.a, &gemm.problem.b),
         };
-        let boxes =
-            [(left, gemm.slots.a_map, a_at, unit.row, rows), (right, gemm.slots.b_map, b_at, unit.column, columns)];
-        for (place, map, at, line, lines) in boxes {
-            self.load_operand(b, place, self.args[map], at, [depth, line, unit.batch], lines, full);
+        if let Some(other) = gemm.slots.other_map {
+            self.load_two(b, unit, [a_at, b_at], depth, full, other);
+            return;
+        }
+        let boxes = [(left, gemm.slots.a_map, a_at, unit.row), (right, gemm.slots.b_map, b_at, unit.column)];
+        for (i, (place, map, mut at, mut line)) in boxes.into_iter().enumerate() {
+            let lines = config.loaded_lines(gemm.problem)[i];
+            let common = config.share > 1 && config.across == (i == 0);
+            if common {
+                let first = b.mul_c(self.rank(b), i64::from(lines));
+                line = b.addi(line, first);
+                at = b.addi(at, b.mul_c(first, 128));
+            }
+            self.load_operand(b, place, self.args[map], at, [depth, line, unit.batch], lines, full, common);
+        }
+    }
+
+    /// A stage of two products. Where swapped, boxes of 64 lines of the two right operands alternate, so that a consumer has one chain of each.
+    fn load_two(
+        &self,
+        b: Builder<'c>,
+        unit: &Unit<'c>,
+        [left_at, right_at]: [Val<'c>; 2],
+        depth: Val<'c>,
+        full: Val<'c>,
+        other: usize,
+    ) {
+        let (gemm, config) = (self.gemm, &self.gemm.config);
+        let (problem, slots) = (gemm.problem, &gemm.slots);
+        let [left_lines, right_lines] = config.loaded_lines(problem);
+        let load = |place: &Place, map: usize, at: Val<'c>, line: Val<'c>, lines: u32| {
+            self.load_operand(b, place, self.args[map], at, [depth, line, unit.batch], lines, full, false);
+        };
+        let pair = |number: i64| if number == 0 { slots.right_map(config) } else { other };
+        if config.swapped {
+            load(&problem.a, slots.b_map, right_at, unit.column, right_lines);
+            for number in 0..2 * i64::from(config.consumers) {
+                let line = b.add_c(unit.row, number / 2 * 64);
+                load(&problem.b, pair(number % 2), b.add_c(left_at, number * 64 * 128), line, left_lines);
+            }
+            return;
+        }
+        load(&problem.a, slots.a_map, left_at, unit.row, left_lines);
+        for number in 0..2 {
+            let at = b.add_c(right_at, number * i64::from(right_lines) * 128);
+            load(&problem.b, pair(number), at, unit.column, right_lines);
         }
     }
 
@@ -53,6 +103,7 @@ impl<'a, 'c> Frame<'a, 'c> {
         [depth, line, batch]: [Val<'c>; 3],
         lines: u32,
         full: Val<'c>,
+        common: bool,
     ) {
         let width = if place.inner { 256 } else { self.gemm.config.block_k(self.gemm.problem) };
         for first in (0..i64::from(lines)).step_by(width as usize) {
@@ -61,7 +112,12 @@ impl<'a, 'c> Frame<'a, 'c> {
             if place.batch.is_some() {
                 coordinates.push(batch);
             }
-            tma::load(b, b.add_c(at, first * 128), map, &coordinates, full);
+            let at = b.add_c(at, first * 128);
+            if common {
+                tma::load_for_all(b, at, map, &coordinates, full, (1 << self.gemm.config.share) - 1);
+            } else {
+                tma::load(b, at, map, &coordinates, full);
+            }
         }
     }
 }

@@ -118,12 +118,12 @@ impl<'a, 'c> Frame<'a, 'c> {
             let rows = b.addi(b.mul_c(group_of_warps, 64 * i64::from(config.chains)), b.mul_c(chain, 64));
             let owner = Thread { group: group_of_warps, id: thread.id, warp: b.rem_c(owner, 4), lane: thread.lane };
             let columns = b.addi(unit.column, b.mul_c(group, 8));
-            self.store_four(b, owner, unit, b.addi(unit.row, rows), columns, 0, &sums);
+            self.store_four(b, owner, unit, b.addi(unit.row, rows), columns, &sums);
             vec![]
         });
     }
 
-    /// The sums of all parts in order, loaded eight parts at a time so that the loads overlap.
+    /// The sums of all parts in order, loaded many parts at a time so that the loads overlap.
     fn add_parts(
         &self,
         b: Builder<'c>,
@@ -155,10 +155,12 @@ impl<'a, 'c> Frame<'a, 'c> {
         };
         let f32 = b.context().f32_type();
         let zeros = vec![b.float(f32, 0.0); 4];
-        let whole = split / 8 * 8;
+        // The latency of a round is that of one load: many parts are met in few rounds.
+        let round = if split >= 32 { 16 } else { 8 };
+        let whole = split / round * round;
         let sums = match whole {
             0 => zeros,
-            _ => b.for_(b.c32(0), b.c32(whole), b.c32(8), &zeros, |b, first, sums| some(b, first, 8, sums)),
+            _ => b.for_(b.c32(0), b.c32(whole), b.c32(round), &zeros, |b, first, sums| some(b, first, round, sums)),
         };
         some(b, b.c32(whole), split - whole, &sums)
     }

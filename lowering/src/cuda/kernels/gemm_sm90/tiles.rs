@@ -24,24 +24,35 @@ pub struct Unit<'c> {
 }
 
 impl<'a, 'c> Frame<'a, 'c> {
-    /// How many units there are.
+    /// How many units there are for each cluster that shares an operand, or for each CTA.
     pub(super) fn units(&self, b: Builder<'c>) -> Val<'c> {
         let config = &self.gemm.config;
-        let [rows, columns] = config.tile();
-        let tiles = b.muli(b.ceil_div_c(self.m, i64::from(rows)), b.ceil_div_c(self.n, i64::from(columns)));
+        let [rows, columns] = config.reach(self.gemm.problem);
+        let tiles = b.muli(b.ceil_div_c(self.m, rows), b.ceil_div_c(self.n, columns));
         b.mul_c(b.muli(tiles, self.batch), i64::from(config.split))
+    }
+
+    /// The first unit, and how many units further the next one is.
+    pub(super) fn walk(&self, b: Builder<'c>) -> [Val<'c>; 2] {
+        let share = i64::from(self.gemm.config.share);
+        [b.div_c(b.sreg("ctaid.x"), share), b.div_c(b.sreg("nctaid.x"), share)]
+    }
+
+    /// This CTA's number among those that share an operand.
+    pub(super) fn rank(&self, b: Builder<'c>) -> Val<'c> {
+        b.rem_c(b.sreg("ctaid.x"), i64::from(self.gemm.config.share))
     }
 
     /// Unit `index`. Tiles are walked in groups of `group` rows of tiles, so that what runs together shares operands in the L2.
     pub(super) fn unit(&self, b: Builder<'c>, index: Val<'c>) -> Unit<'c> {
         let config = &self.gemm.config;
-        let [rows, columns] = config.tile();
+        let [rows, columns] = config.reach(self.gemm.problem);
         let split = i64::from(config.split);
         let (tile, part) = match split {
             1 => (index, b.c32(0)),
             _ => (b.div_c(index, split), b.rem_c(index, split)),
         };
-        let (tiles_m, tiles_n) = (b.ceil_div_c(self.m, i64::from(rows)), b.ceil_div_c(self.n, i64::from(columns)));
+        let (tiles_m, tiles_n) = (b.ceil_div_c(self.m, rows), b.ceil_div_c(self.n, columns));
         let (batch, within) = if self.gemm.problem.single() {
             (b.c32(0), tile)
         } else {
@@ -59,7 +70,16 @@ impl<'a, 'c> Frame<'a, 'c> {
             1 => (b.c32(0), self.blocks),
             _ => (b.div_c(b.muli(self.blocks, part), split), b.div_c(b.muli(self.blocks, b.add_c(part, 1)), split)),
         };
-        let (row, column) = (b.mul_c(row, i64::from(rows)), b.mul_c(column, i64::from(columns)));
+        let (mut row, mut column) = (b.mul_c(row, rows), b.mul_c(column, columns));
+        if config.share > 1 {
+            let [rows, columns] = config.covers(self.gemm.problem);
+            let rank = self.rank(b);
+            if config.across {
+                column = b.addi(column, b.mul_c(rank, columns));
+            } else {
+                row = b.addi(row, b.mul_c(rank, rows));
+            }
+        }
         Unit { row, column, batch, first, last, tile, part }
     }
 }

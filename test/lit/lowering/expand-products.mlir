@@ -1,0 +1,46 @@
+// RUN: aitmlir-opt --ait-expand-products %s | FileCheck %s --check-prefix=CPU
+// RUN: aitmlir-opt --pass-pipeline='builtin.module(ait-expand-products{chip=sm_80})' %s | FileCheck %s --check-prefix=GPU
+
+// CPU-LABEL: func.func @two(
+// CPU-COUNT-2: ait.gemm %{{.*}}, %{{.*}} row col : tensor<?x32xf16>, tensor<64x32xf16> -> tensor<?x64xf32>
+// CPU: ait.map ins(%{{.*}}, %{{.*}} : tensor<?x64xf32>, tensor<?x64xf32>) -> tensor<?x64xf16>, tensor<?x64xf32> {
+// GPU-LABEL: func.func @two(
+// GPU: ait.gemm %{{.*}}, %{{.*}} and(
+// GPU-NOT: ait.map
+func.func @two(%x: tensor<?x32xf16>, %w: tensor<64x32xf16>, %v: tensor<64x32xf16>) -> (tensor<?x64xf16>, tensor<?x64xf32>) {
+  %0:2 = ait.gemm %x, %w and(%v : tensor<64x32xf16>) row col : tensor<?x32xf16>, tensor<64x32xf16> -> tensor<?x64xf16>, tensor<?x64xf32> epilogue {
+  ^bb0(%p: f32, %q: f32):
+    %m = arith.mulf %p, %q : f32
+    %r = arith.truncf %m : f32 to f16
+    ait.yield %r, %p : f16, f32
+  }
+  return %0#0, %0#1 : tensor<?x64xf16>, tensor<?x64xf32>
+}
+
+// CPU-LABEL: func.func @laid_out(
+// CPU: %[[P:.*]] = ait.gemm %{{.*}}, %{{.*}} row col : tensor<?x32xf16>, tensor<64x32xf16> -> tensor<?x64xf16>
+// CPU: %[[S:.*]] = ait.reshape %[[P]] dims(%{{.*}}) : tensor<?x64xf16> to tensor<?x4x16xf16>
+// CPU: ait.transpose %[[S]] [1, 0, 2] : tensor<?x4x16xf16> to tensor<4x?x16xf16>
+// GPU-LABEL: func.func @laid_out(
+// GPU: ait.gemm %{{.*}}, %{{.*}} row col split [1, 2] permuted [1, 0, 2]
+func.func @laid_out(%x: tensor<?x32xf16>, %w: tensor<64x32xf16>, %n: index) -> tensor<4x?x16xf16> {
+  %0 = ait.gemm %x, %w row col split [1, 2] permuted [1, 0, 2] dims(%n) : tensor<?x32xf16>, tensor<64x32xf16> -> tensor<4x?x16xf16>
+  return %0 : tensor<4x?x16xf16>
+}
+
+// CPU-LABEL: func.func @b2b(
+// CPU: ait.b2b_gemm
+// GPU-LABEL: func.func @b2b(
+// GPU: %[[S:.*]] = ait.gemm %{{.*}}, %{{.*}} row col alpha 2.500000e-01 : tensor<1x4x8x64xf16>, tensor<1x4x9x64xf16> -> tensor<1x4x8x9xf32>
+// GPU: %[[W:.*]] = ait.map ins(%[[S]] : tensor<1x4x8x9xf32>) -> tensor<1x4x8x9xf16> {
+// GPU: ait.index 3
+// GPU: arith.cmpi sle
+// GPU: ait.gemm %[[W]], %{{.*}} row row : tensor<1x4x8x9xf16>, tensor<1x4x9x32xf16> -> tensor<1x4x8x32xf16>
+func.func @b2b(%q: tensor<1x4x8x64xf16>, %k: tensor<1x4x9x64xf16>, %v: tensor<1x4x9x32xf16>) -> tensor<1x4x8x32xf16> {
+  %0 = ait.b2b_gemm %q, %k, %v alpha 0.25, 0.5 causal lower {divide_by_length} : tensor<1x4x8x64xf16>, tensor<1x4x9x64xf16>, tensor<1x4x9x32xf16> -> tensor<1x4x8x32xf16> {
+  ^bb0(%s: f32):
+    %t = math.tanh %s : f32
+    ait.yield %t : f32
+  }
+  return %0 : tensor<1x4x8x32xf16>
+}
