@@ -61,8 +61,10 @@ agree-bundle: ## Kernels of one instruction each, and those of nvcc and Triton, 
 agree: ## The simulator against what a GPU wrote (target/agree-bundle/out): target/report/agree.json
 	cargo run -q -p ptx-sim --bin sim-agree -- target/agree-bundle/agree/manifest.json target/agree-bundle/out/agree
 
-gpu-bundle: ## Kernels, checks and timings for a GPU machine, in target/gpu-bundle (no GPU is needed here)
+gpu-bundle: ## Kernels, checks and timings for a GPU machine, in target/gpu-bundle (no GPU is needed here; ARGS="--filter=f16")
 	@scripts/setup test
+	cargo build -p aitmlir-driver --bins --profile $(PROFILE)
 	cargo run -q -p aitmlir-lowering --example gpu-bundle -- target/gpu-bundle
 	@cp test/gpu/*.py test/gpu/run target/gpu-bundle/
+	PATH="$$PWD/target/tools/nvidia-cuda-nvcc/nvidia/cu13/bin:$$PATH" $(PYTHON) test/gpu/cells.py target/gpu-bundle/cells $(AITMLIR_BIN)/aitmlir-compile -j $(JOBS) $(ARGS)
 	@echo "copy target/gpu-bundle to a GPU machine with Python 3 and torch, and start ./run there"

@@ -60,6 +60,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let cute = records("td/Cute.td", "cute.json")?;
     fs::write(out.join("CuteHooks.inc"), hooks::hooks(&cute)?)?;
     fs::write(out.join("CuteTypeList.inc"), hooks::types(&cute)?)?;
+    // Clippy checks and links nothing, and cargo runs this once more for it: the C++ would be compiled twice.
+    println!("cargo:rerun-if-env-changed=RUSTC_WORKSPACE_WRAPPER");
+    if env::var_os("RUSTC_WORKSPACE_WRAPPER").is_some_and(|wrapper| wrapper.to_string_lossy().contains("clippy")) {
+        return Ok(());
+    }
     cc::Build::new()
         .cpp(true)
         .std("c++17")

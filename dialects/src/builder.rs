@@ -8,7 +8,7 @@ use melior::{
     Context,
     ir::{
         Attribute, Block, BlockLike, BlockRef, Identifier, Location, Operation, OperationRef, Region, RegionLike, Type,
-        Value, ValueLike,
+        TypeLike, Value, ValueLike,
         attribute::{BoolAttribute, FloatAttribute, IntegerAttribute, StringAttribute, TypeAttribute},
         operation::{OperationBuilder, OperationLike},
     },
@@ -435,6 +435,14 @@ pub fn block_arguments<'c>(block: Blk<'c>) -> Vec<Val<'c>> {
         // SAFETY: the index is below the argument count.
         .map(|i| unsafe { Value::from_raw(mlir_sys::mlirBlockGetArgument(block.to_raw(), i as isize)) })
         .collect()
+}
+
+/// Adds an argument behind those that a block has.
+pub fn add_argument<'c>(block: Blk<'c>, r#type: Type<'c>, location: Location<'c>) -> Val<'c> {
+    // SAFETY: a live block, and a type and a location of its context.
+    unsafe {
+        Value::from_raw(mlir_sys::mlirBlockAddArgument(block.to_raw(), TypeLike::to_raw(&r#type), location.to_raw()))
+    }
 }
 
 /// The op that defines a value, where it is not a block argument.

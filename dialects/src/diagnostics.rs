@@ -1,6 +1,6 @@
 //! MLIR diagnostics from Rust.
 
-use crate::{ffi, types::Op};
+use crate::{ait::view::text, ffi, types::Op};
 use melior::{
     StringRef,
     ir::{Location, Value, ValueLike},
@@ -51,6 +51,36 @@ pub fn location_of<'c>(op: Op<'c>) -> Location<'c> {
     unsafe { Location::from_raw(mlir_sys::mlirOperationGetLocation(op.to_raw())) }
 }
 
+/// What a location calls its op, for a user: the name of a node, several for an op made of several, `line N` of a file; empty where nothing is known.
+pub fn location_name(location: Location<'_>) -> String {
+    let raw = location.to_raw();
+    // SAFETY: the kind is checked before each question; the texts live as long as the context; there is room for all parts.
+    unsafe {
+        if mlir_sys::mlirLocationIsAName(raw) {
+            let name = mlir_sys::mlirIdentifierStr(mlir_sys::mlirLocationNameGetName(raw));
+            return text(name).unwrap_or_default();
+        }
+        if mlir_sys::mlirLocationIsACallSite(raw) {
+            return location_name(Location::from_raw(mlir_sys::mlirLocationCallSiteGetCallee(raw)));
+        }
+        if mlir_sys::mlirLocationIsAFileLineColRange(raw) {
+            return format!("line {}", mlir_sys::mlirLocationFileLineColRangeGetStartLine(raw));
+        }
+        if !mlir_sys::mlirLocationIsAFused(raw) {
+            return String::new();
+        }
+        let mut parts = vec![raw; mlir_sys::mlirLocationFusedGetNumLocations(raw) as usize];
+        mlir_sys::mlirLocationFusedGetLocations(raw, parts.as_mut_ptr());
+        let mut names: Vec<String> = Vec::new();
+        for name in parts.into_iter().map(|part| location_name(Location::from_raw(part))) {
+            if !name.is_empty() && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.join(", ")
+    }
+}
+
 /// The type of a value as text.
 pub fn type_text<'c>(value: Value<'c, '_>) -> String {
     value.r#type().to_string()
@@ -63,4 +93,22 @@ pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("unknown panic")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use melior::Context;
+
+    #[test]
+    fn locations_have_the_names_of_their_nodes() {
+        let context = Context::new();
+        let unknown = Location::unknown(&context);
+        let (a, b) = (Location::name(&context, "/a", unknown), Location::name(&context, "/b", unknown));
+        let line = Location::new(&context, "model.mlir", 7, 3);
+        let fused = Location::fused(&context, &[a, unknown, b, a], melior::ir::Attribute::unit(&context));
+        let call = Location::call_site(b, a);
+        let names = [unknown, a, line, fused, call].map(location_name);
+        assert_eq!(names, ["", "/a", "line 7", "/a, /b", "/b"]);
+    }
 }

@@ -158,13 +158,13 @@ pub struct MemoryReport {
 /// A place that a failed run-time check names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Site {
-    /// Node of the source model.
+    /// Node of the source model, `line N` of MLIR text; empty where it is not known.
     #[serde(default)]
     pub node: String,
-    /// Operator of the node.
+    /// What checks, such as `gather`.
     #[serde(default)]
     pub op: String,
-    /// What was checked, such as `index of axis 1`.
+    /// What was checked, such as `index of axis 1`; empty where the text of the failure says it.
     pub what: String,
 }
 
@@ -192,7 +192,7 @@ pub struct KernelInfo {
     pub launch: KernelLaunch,
 }
 
-/// Why a run-time check failed: `code` of `aitmlir_rt_fail(code, site, a, b)`.
+/// Why a run-time check failed: `code` of `aitmlir_rt_fail(code, a, b)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i64)]
 pub enum FailCode {
@@ -301,13 +301,11 @@ impl std::fmt::Display for Dim {
 
 impl std::fmt::Display for Site {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if !self.op.is_empty() {
-            write!(f, "{} ", self.op)?;
-        }
-        if !self.node.is_empty() {
-            write!(f, "'{}': ", self.node)?;
-        }
-        f.write_str(&self.what)
+        let node = if self.node.is_empty() { String::new() } else { format!("'{}'", self.node) };
+        let place: Vec<_> = [&self.op, &node].into_iter().filter(|s| !s.is_empty()).cloned().collect();
+        let place = if place.is_empty() { place } else { vec![format!("{}:", place.join(" "))] };
+        let parts: Vec<_> = place.iter().chain([&self.what]).filter(|s| !s.is_empty()).cloned().collect();
+        f.write_str(&parts.join(" "))
     }
 }
 
@@ -325,6 +323,17 @@ mod tests {
         assert_eq!(dims[2].max(), None);
         let text: Vec<String> = dims.iter().map(Dim::to_string).collect();
         assert_eq!(text, ["3", "n=1..8", "?=0.."]);
+    }
+
+    #[test]
+    fn places_say_what_is_known_of_them() {
+        let place =
+            |op: &str, node: &str, what: &str| Site { op: op.into(), node: node.into(), what: what.into() }.to_string();
+        assert_eq!(place("gather", "/a", "index"), "gather '/a': index");
+        assert_eq!(place("gather", "", "index"), "gather: index");
+        assert_eq!(place("", "/a", "index"), "'/a': index");
+        assert_eq!(place("Add", "/a", ""), "Add '/a':");
+        assert_eq!(place("", "", "index"), "index");
     }
 
     #[test]

@@ -39,7 +39,6 @@ pub struct OwnedOutput {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CheckFailure {
     pub(crate) code: i64,
-    pub(crate) site: i64,
     pub(crate) a: i64,
     pub(crate) b: i64,
 }
@@ -67,6 +66,8 @@ pub(crate) struct Run<'a, 'o> {
     allocations: Vec<Buffer>,
     /// Which outputs the program has asked for.
     written: Vec<bool>,
+    /// Where the program is, as far as checks can fail: an index of the model's sites, or -1.
+    site: i64,
 }
 
 impl<'a, 'o> Run<'a, 'o> {
@@ -79,7 +80,7 @@ impl<'a, 'o> Run<'a, 'o> {
     ) -> Run<'a, 'o> {
         let (written, allocations) = (vec![false; info.outputs.len()], Vec::new());
         let Context { arena, scratch, .. } = context;
-        Run { info, inputs, outputs, constants, arena, scratch, device: None, allocations, written }
+        Run { info, inputs, outputs, constants, arena, scratch, device: None, allocations, written, site: -1 }
     }
 
     /// The same run on a device, which `start` begins with the context's memory there.
@@ -95,7 +96,7 @@ impl<'a, 'o> Run<'a, 'o> {
         let Context { arena, scratch, device } = context;
         let device = device.as_mut().ok_or_else(|| Error::Internal("a run lacks its memory on the device".into()))?;
         let device = Some(start(device)?);
-        Ok(Run { info, inputs, outputs, constants, arena, scratch, device, allocations, written })
+        Ok(Run { info, inputs, outputs, constants, arena, scratch, device, allocations, written, site: -1 })
     }
 
     /// Runs an entry of the program to its end.
@@ -112,18 +113,17 @@ impl<'a, 'o> Run<'a, 'o> {
         *self.scratch = state.into_scratch();
         match result {
             Ok(()) => match self.device.take().map(DeviceRun::finish).transpose()?.flatten() {
-                Some(check) => Err(self.failure(check)),
+                Some((site, check)) => Err(self.failure(site, check)),
                 None => Ok(()),
             },
-            Err(payload) => {
-                if let Some(device) = &mut self.device {
-                    device.abandon();
-                }
-                Err(match payload.downcast::<CheckFailure>() {
-                    Ok(check) => self.failure(*check),
+            // What the program stumbled over may follow from a check that failed before on the device: that is told then.
+            Err(payload) => Err(match self.device.as_mut().and_then(DeviceRun::abandon) {
+                Some((site, check)) => self.failure(site, check),
+                None => match payload.downcast::<CheckFailure>() {
+                    Ok(check) => self.failure(self.site, *check),
                     Err(payload) => from_panic(payload),
-                })
-            }
+                },
+            }),
         }
     }
 
@@ -238,9 +238,14 @@ impl<'a, 'o> Run<'a, 'o> {
         }
     }
 
-    /// The error of a failed run-time check.
-    fn failure(&self, check: CheckFailure) -> Error {
-        let CheckFailure { code, site, a, b } = check;
+    /// Checks that follow are of that site.
+    pub(crate) fn enter_site(&mut self, site: i64) {
+        self.site = site;
+    }
+
+    /// The error of a run-time check that failed at a site.
+    fn failure(&self, site: i64, check: CheckFailure) -> Error {
+        let CheckFailure { code, a, b } = check;
         let place = usize::try_from(site).ok().and_then(|site| self.info.sites.get(site));
         let detail = match FailCode::ALL.iter().find(|known| **known as i64 == code) {
             Some(known) => known.describe(a, b),

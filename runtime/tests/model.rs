@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use aitmlir_runtime::error::Error;
 use aitmlir_runtime::ffi::program::{
     aitmlir_rt_arena, aitmlir_rt_constant, aitmlir_rt_fail, aitmlir_rt_input, aitmlir_rt_input_dim, aitmlir_rt_output,
-    aitmlir_rt_parallel,
+    aitmlir_rt_parallel, aitmlir_rt_site,
 };
 use aitmlir_runtime::info::{
     ABI_VERSION, ConstantInfo, DType, Dim, DimExpr, DynamicDim, FailCode, MemoryReport, ModelInfo, Site, TensorInfo,
@@ -31,7 +31,7 @@ unsafe extern "C-unwind" fn main_entry(run: *mut c_void) {
             // SAFETY: as above.
             unsafe {
                 if *env.a.add(i) == 666.0 {
-                    aitmlir_rt_fail(FailCode::TooLarge as i64, 0, 666, 665);
+                    aitmlir_rt_fail(FailCode::TooLarge as i64, 666, 665);
                 }
                 *env.sum.add(i) = *env.a.add(i) * env.factor + *env.b.add(i);
             }
@@ -47,7 +47,9 @@ unsafe extern "C-unwind" fn main_entry(run: *mut c_void) {
         let a = aitmlir_rt_input(run, 0).cast::<f32>().cast_const();
         let b = aitmlir_rt_input(run, 1).cast::<f32>().cast_const();
         let mut env = Env { a, b, factor, sum };
+        aitmlir_rt_site(run, 1);
         aitmlir_rt_parallel(part, (&raw mut env).cast(), n);
+        aitmlir_rt_site(run, 0);
         let out = aitmlir_rt_output(run, 0, &n, n * 4).cast::<f32>();
         out.copy_from_nonoverlapping(sum, n as usize);
     }
@@ -109,7 +111,7 @@ fn info() -> ModelInfo {
         constants: vec![constant("factor", false), constant("double", true)],
         weights: Weights::Embedded { bytes: 4 },
         memory: MemoryReport::default(),
-        sites: vec![Site { node: "add".into(), op: "Add".into(), what: "value".into() }],
+        sites: ["first", "add"].map(|node| Site { node: node.into(), op: "Add".into(), what: "value".into() }).into(),
         device: None,
         metadata: Default::default(),
     }

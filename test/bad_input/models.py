@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from functools import partial
 
 import numpy as np
 import onnx
@@ -41,6 +42,25 @@ def small(folder: pathlib.Path, external: bool = False) -> pathlib.Path:
         onnx.save(model, path, save_as_external_data=True, location="external.data", size_threshold=64)
     else:
         onnx.save(model, path)
+    return path
+
+
+def lookup(folder: pathlib.Path) -> pathlib.Path:
+    """Two lookups in one table; an index out of range is an error that names its node."""
+    node = partial(helper.make_node, "Gather", axis=0)
+    graph = helper.make_graph(
+        [
+            node(["table", "first"], ["a"], "/words/Gather"),
+            node(["table", "second"], ["b"], "/positions/Gather"),
+            helper.make_node("Add", ["a", "b"], ["sum"], "/Add"),
+        ],
+        "lookup",
+        [helper.make_tensor_value_info(name, TensorProto.INT64, ["n"]) for name in ("first", "second")],
+        [helper.make_tensor_value_info("sum", TensorProto.FLOAT, ["n", 4])],
+        [numpy_helper.from_array(np.zeros((10, 4), np.float32), "table")],
+    )
+    path = folder / "lookup.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
     return path
 
 

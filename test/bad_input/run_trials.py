@@ -45,6 +45,7 @@ def verdicts(folder: pathlib.Path) -> Iterator[Verdict]:
     yield from _buffers(embedded)
     yield from _weights(separate, folder)
     yield from _runner(embedded, separate, folder)
+    yield from _checks(folder)
 
 
 def _failing_call(name: str, function: Callable[[], object]) -> Verdict:
@@ -87,6 +88,28 @@ def _buffers(library: pathlib.Path) -> Iterator[Verdict]:
     }
     for name, arrays in outputs.items():
         yield _failing_call(f"abi-output-{name}", partial(_with_model, library, partial(_bind_and_run, arrays)))
+
+
+def _checks(folder: pathlib.Path) -> Iterator[Verdict]:
+    """Indices out of range: the error names the node that read them."""
+    library = folder / "lookup.so"
+    call = tools.compile_model(models.lookup(folder), library)
+    if not call.ok:
+        yield Verdict("compile-lookup", False, call.crash is not None, False, False, call.stderr)
+        return
+    good, bad = np.array([0, -10, 9]), np.array([1, 12, 3])
+    for node, arrays in {"/words/Gather": [bad, good], "/positions/Gather": [good, bad]}.items():
+        name = "abi-check-" + node.split("/")[1]
+        yield _failing_call(name, partial(_with_model, library, partial(_run_naming, node, arrays)))
+
+
+def _run_naming(node: str, arrays: list[np.ndarray], model: Model) -> None:
+    try:
+        model.run(arrays)
+    except AbiError as error:
+        if node not in str(error):
+            raise RuntimeError(f"the error does not name {node}: {error}") from error
+        raise
 
 
 def _bind_and_run(outputs: list[np.ndarray], model: Model) -> None:

@@ -82,6 +82,16 @@ def run_b2b(deadline):
     return results
 
 
+def run_cells(deadline):
+    """The table of cells: {"total", "pass"}."""
+    folder = HERE / "cells"
+    if not folder.is_dir():
+        return {"total": 0, "pass": 0}
+    command = [sys.executable, str(HERE / "check_cells.py"), str(folder), str(max(5, deadline - time.time()))]
+    subprocess.run(command, check=False)
+    return json.loads((OUT / "cells.json").read_text())["cells"]
+
+
 def geomean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
@@ -89,6 +99,7 @@ def geomean(values):
 def main():
     deadline = time.time() + float(sys.argv[1] if len(sys.argv) > 1 else 540)
     only_b2b = sys.argv[2:] == ["b2b"]
+    table = {"total": 0, "pass": 0} if only_b2b else run_cells(deadline)
     results, bad = ([], []) if only_b2b else run(deadline)
     b2b = run_b2b(deadline)
     import torch
@@ -98,9 +109,14 @@ def main():
     passed = sum(len(r["candidates"]) for r in results)
     plain = [r for r in good if r["epilogue"] == "plain" and r["dtype"] == "f16"]
     fused = [r for r in good if r["epilogue"] != "plain"]
+<<<<<<< HEAD
     sms = torch.cuda.get_device_properties(0).multi_processor_count
     report = {"gpu": torch.cuda.get_device_name(), "sms": sms, "torch": torch.__version__, "date": time.strftime("%Y-%m-%d"),
               "cells": {"total": cells + len(bad), "pass": passed}, "hung": bad,
+=======
+    report = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "date": time.strftime("%Y-%m-%d"),
+              "cells": {"total": table["total"] + cells + len(bad), "pass": table["pass"] + passed}, "hung": bad,
+>>>>>>> ecfb4d4 (Check a table of matrix products on the GPU: data types, storage orders, epilogues and sizes, against f64)
               "gemm": [r for r in results if r["epilogue"] == "plain"], "fused": [r for r in results if r["epilogue"] != "plain"], "b2b": b2b,
               "geomean": {"gemm": geomean([r["ratio"] for r in plain]), "fused": geomean([r["ratio"] for r in fused])}}
     (OUT / "results.json").write_text(json.dumps(report, indent=1))

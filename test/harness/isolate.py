@@ -18,19 +18,19 @@ class Crash(Exception):
 
 
 def isolated(function: Callable[[], Any], timeout: float) -> Any:
-    """The JSON-representable result of `function()` in a fork of this process; its output goes nowhere."""
+    """The JSON-representable result of `function()` in a fork of this process; its output goes nowhere. It may take `timeout` seconds of processor time."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reader)
-        _child(function, writer)
+        _child(function, writer, timeout)
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
-        data = _read(pipe.fileno(), timeout)
+        data = _read(pipe.fileno(), timeout * tools.PATIENCE)
     if data is None:
         os.kill(child, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if data is None:
+    if data is None or status == -signal.SIGXCPU:
         raise Crash(tools.TIMEOUT)
     if status < 0:
         raise Crash(f"signal {-status}")
@@ -39,10 +39,12 @@ def isolated(function: Callable[[], Any], timeout: float) -> Any:
     return json.loads(data)
 
 
-def _child(function: Callable[[], Any], writer: int) -> None:
+def _child(function: Callable[[], Any], writer: int, timeout: float) -> None:
     status = 1
     try:
         tools.limit_memory()
+        # A fork has used no processor time yet.
+        tools.limit_time(timeout)
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())
         os.dup2(null, sys.stderr.fileno())

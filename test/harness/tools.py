@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import resource
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,8 @@ BIN = ROOT / os.environ.get("AITMLIR_BIN", "target/release")
 MEMORY_LIMIT = 12 << 30
 PANIC_STATUS = 101
 TIMEOUT = "timeout"
+# A timeout is one of processor time, so that a busy machine fails no test; one that waits for ever ends after so many times as long.
+PATIENCE = 10
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,12 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
 
 
+def limit_time(seconds: float) -> None:
+    """Bounds the processor time of this process: SIGXCPU ends it."""
+    whole = int(seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (whole, whole + 5))
+
+
 def call(
     tool: str,
     arguments: Sequence[str | pathlib.Path],
@@ -61,7 +70,12 @@ def call(
     limit: Callable[[], None] = limit_memory,
     environment: Mapping[str, str] | None = None,
 ) -> Call:
-    """Runs a binary of the project to its end. `limit` is called in the child before it starts."""
+    """Runs a binary of the project to its end, or for `timeout` seconds of processor time. `limit` is called in the child before it starts."""
+
+    def prepare() -> None:
+        limit()
+        limit_time(timeout)
+
     started = time.monotonic()
     try:
         done = subprocess.run(
@@ -69,14 +83,16 @@ def call(
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=timeout,
+            timeout=timeout * PATIENCE,
             stdin=subprocess.DEVNULL,
-            preexec_fn=limit,
+            preexec_fn=prepare,
             env=environment,
         )
     except subprocess.TimeoutExpired as expired:
         stderr = (expired.stderr or b"").decode(errors="replace")
         return Call(None, "", stderr, time.monotonic() - started)
+    if done.returncode == -signal.SIGXCPU:
+        return Call(None, done.stdout, done.stderr, time.monotonic() - started)
     return Call(done.returncode, done.stdout, done.stderr, time.monotonic() - started)
 
 

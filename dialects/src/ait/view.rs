@@ -65,18 +65,7 @@ impl<'c> OpView<'c> {
 
     /// An `array<i64>` attribute; empty where absent.
     pub fn i64s(self, name: &str) -> Vec<i64> {
-        let Some(attribute) = self.attr(name) else { return Vec::new() };
-        let raw = attribute.to_raw();
-        // SAFETY: the kind is checked first, indices are below the count.
-        unsafe {
-            if mlirAttributeIsADenseI64Array(raw) {
-                (0..mlirDenseArrayGetNumElements(raw)).map(|i| mlirDenseI64ArrayGetElement(raw, i)).collect()
-            } else if mlirAttributeIsADenseI32Array(raw) {
-                (0..mlirDenseArrayGetNumElements(raw)).map(|i| i64::from(mlirDenseI32ArrayGetElement(raw, i))).collect()
-            } else {
-                Vec::new()
-            }
-        }
+        self.attr(name).map(integers_of).unwrap_or_default()
     }
 
     /// An `array<f64>` attribute; empty where absent.
@@ -169,6 +158,44 @@ pub fn string_of(attribute: Attribute<'_>) -> Option<String> {
             return None;
         }
         text(mlirStringAttrGetValue(raw))
+    }
+}
+
+/// The integers of an `array<i64>`, an `array<i32>` or a list of integers; empty for anything else.
+pub fn integers_of(attribute: Attribute<'_>) -> Vec<i64> {
+    let raw = attribute.to_raw();
+    // SAFETY: the kinds are checked first, indices are below the count.
+    unsafe {
+        if mlirAttributeIsADenseI64Array(raw) {
+            (0..mlirDenseArrayGetNumElements(raw)).map(|i| mlirDenseI64ArrayGetElement(raw, i)).collect()
+        } else if mlirAttributeIsADenseI32Array(raw) {
+            (0..mlirDenseArrayGetNumElements(raw)).map(|i| i64::from(mlirDenseI32ArrayGetElement(raw, i))).collect()
+        } else if mlirAttributeIsAArray(raw) {
+            (0..mlirArrayAttrGetNumElements(raw))
+                .map(|i| mlirArrayAttrGetElement(raw, i))
+                .map(|e| mlirAttributeIsAInteger(e).then(|| mlirIntegerAttrGetValueInt(e)))
+                .collect::<Option<_>>()
+                .unwrap_or_default()
+        } else {
+            Vec::new()
+        }
+    }
+}
+
+/// The entry `key` of the attributes of a function's argument, such as `ait.max`.
+pub fn argument_attribute<'c>(function: OpView<'c>, argument: usize, key: &str) -> Option<Attribute<'c>> {
+    let list = function.attr("arg_attrs")?.to_raw();
+    // SAFETY: each kind is checked before it is read, the index is below the count; what is missing is null.
+    unsafe {
+        if !mlirAttributeIsAArray(list) || argument as isize >= mlirArrayAttrGetNumElements(list) {
+            return None;
+        }
+        let own = mlirArrayAttrGetElement(list, argument as isize);
+        if !mlir_sys::mlirAttributeIsADictionary(own) {
+            return None;
+        }
+        let value = mlir_sys::mlirDictionaryAttrGetElementByName(own, StringRef::new(key).to_raw());
+        (!value.ptr.is_null()).then(|| Attribute::from_raw(value))
     }
 }
 

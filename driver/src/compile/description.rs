@@ -5,13 +5,17 @@
 
 use super::{Options, source::Source};
 use aitmlir_dialects::{
-    ait::{OpView, dims::result_dim, view::string_of},
+    ait::{
+        OpView,
+        dims::result_dim,
+        view::{integers_of, string_of},
+    },
     builder::{Builder, block_arguments, block_of, defining_op, operations_of},
     types::{Op, TypeExt, Val},
 };
-use aitmlir_lowering::target::Target;
+use aitmlir_lowering::{host::checks::SITES, target::Target};
 use aitmlir_runtime::info::{
-    ABI_VERSION, ConstantInfo, DType, Dim, DimExpr, DynamicDim, MemoryReport, ModelInfo, TensorInfo, Weights,
+    ABI_VERSION, ConstantInfo, DType, Dim, DimExpr, DynamicDim, MemoryReport, ModelInfo, Site, TensorInfo, Weights,
 };
 use anyhow::{Context as _, Result, bail};
 use melior::{
@@ -133,11 +137,23 @@ impl Outline {
             constants,
             weights: Weights::Embedded { bytes: 0 },
             memory: self.memory.clone(),
-            sites: Vec::new(),
+            sites: sites(module),
             device: None,
             metadata: source.metadata.clone(),
         })
     }
+}
+
+/// The places that failed checks name, by number.
+fn sites(module: Op<'_>) -> Vec<Site> {
+    let Some(list) = OpView(module).attr(SITES) else { return Vec::new() };
+    (0..)
+        .map_while(|i| element(list, i))
+        .map(|row| {
+            let [node, op, what] = [0, 1, 2].map(|i| element(row, i).and_then(string_of).unwrap_or_default());
+            Site { node, op, what }
+        })
+        .collect()
 }
 
 /// The tensor types of the derived constants.
@@ -193,9 +209,9 @@ impl Facts {
         Self {
             name: entry("ait.name").and_then(string_of),
             dims: entry("ait.dims").map(strings).unwrap_or_default(),
-            min: entry("ait.min").map(numbers).unwrap_or_default(),
-            max: entry("ait.max").map(numbers).unwrap_or_default(),
-            multiple: entry("ait.multiple").map(numbers).unwrap_or_default(),
+            min: entry("ait.min").map(integers_of).unwrap_or_default(),
+            max: entry("ait.max").map(integers_of).unwrap_or_default(),
+            multiple: entry("ait.multiple").map(integers_of).unwrap_or_default(),
         }
     }
 
@@ -297,17 +313,4 @@ fn lookup<'c>(dictionary: Attribute<'c>, key: &str) -> Option<Attribute<'c>> {
 
 fn strings(list: Attribute<'_>) -> Vec<String> {
     (0..).map_while(|i| element(list, i)).map(|e| string_of(e).unwrap_or_default()).collect()
-}
-
-fn numbers(list: Attribute<'_>) -> Vec<i64> {
-    // SAFETY: the kind is checked first; indices are below the count.
-    unsafe {
-        let raw = list.to_raw();
-        if !mlir_sys::mlirAttributeIsADenseI64Array(raw) {
-            return Vec::new();
-        }
-        (0..mlir_sys::mlirDenseArrayGetNumElements(raw))
-            .map(|i| mlir_sys::mlirDenseI64ArrayGetElement(raw, i))
-            .collect()
-    }
 }

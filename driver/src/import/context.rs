@@ -42,8 +42,10 @@ pub struct Context<'c> {
     pub(super) weights: Vec<Weight>,
     weight_names: HashMap<String, Vec<usize>>,
     pub(super) unsupported: Unsupported,
-    /// Does the program call the runtime's failure function?
-    pub(super) checks: bool,
+    /// Checks that the program makes, by the scope and the address of their condition.
+    pub(super) checked: RefCell<Vec<(usize, usize)>>,
+    /// The operator of the node being imported.
+    pub(super) operator: String,
     /// The last seed given to a random operator without one.
     pub(super) random_seed: i64,
 }
@@ -58,7 +60,8 @@ impl<'c> Context<'c> {
             weights: Vec::new(),
             weight_names: HashMap::new(),
             unsupported: Unsupported::new(),
-            checks: false,
+            checked: RefCell::default(),
+            operator: String::new(),
             random_seed: 0,
         }
     }

@@ -28,7 +28,9 @@ impl<'c> Context<'c> {
         let outer = self.b;
         let context = outer.context();
         self.b = outer.with_location(Location::name(context, node.label(), Location::unknown(context)));
+        let operator = std::mem::replace(&mut self.operator, node.qualified_op());
         let outputs = self.outputs_of(node);
+        self.operator = operator;
         self.b = outer;
         let outputs = match outputs {
             Ok(outputs) => outputs,

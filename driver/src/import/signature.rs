@@ -88,7 +88,7 @@ pub fn import_model<'c>(context: &'c MlirContext, model: &Model, options: &Impor
         .add_regions([region])
         .build()
         .map_err(|e| ImportError::Model(format!("internal error: the function cannot be built: {e}")))?;
-    if state.checks {
+    if !state.checked.borrow().is_empty() {
         declare_failure(outer);
     }
     outer.insert(op);
@@ -113,7 +113,7 @@ fn input<'m>(b: Builder<'_>, value: &'m ValueInfo) -> Result<Input<'m>> {
 
 /// The declaration of the runtime's function that ends a run with an error.
 fn declare_failure(b: Builder<'_>) {
-    let function = FunctionType::new(b.context(), &[b.context().int_type(64); 4], &[]);
+    let function = FunctionType::new(b.context(), &[b.context().int_type(64); 3], &[]);
     let attributes = [
         ("sym_name", b.str_attr(super::ops::FAIL)),
         ("sym_visibility", b.str_attr("private")),

@@ -11,8 +11,10 @@ use aitmlir_driver::run::{
     inputs::{NamedShape, Request, make},
     library::{Device, Library},
     sim::{self, Simulator},
+    tensor::Tensor,
 };
 use aitmlir_lowering::target::Target;
+use aitmlir_runtime::info::DType;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         files.iter().flat_map(|file| cases(file)).map(|case| Trial::test(case.name.clone(), move || run(&case)));
     let mut trials: Vec<Trial> = trials.collect();
     trials.push(Trial::test("without_a_gpu", without_a_gpu));
+    trials.push(Trial::test("checks_name_their_node", checks_name_their_node));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -110,6 +113,42 @@ fn without_a_gpu() -> Result<(), Failed> {
     }
     let error = library.create(None, 1, Device::Cuda(0)).map(|_| ()).expect_err("no GPU").to_string();
     assert!(error.starts_with("cannot run on CUDA device 0: "), "{error}");
+    Ok(())
+}
+
+/// An index out of range is told with the node of its launch, by the CPU and by the device: kernels are shared by launches.
+fn checks_name_their_node() -> Result<(), Failed> {
+    let text = "func.func @main(%x: tensor<10x4xf32>, %i: tensor<3xi64>, %j: tensor<3xi64>) -> tensor<3x4xf32> {
+        %0 = ait.gather slices %x[%i] : tensor<10x4xf32>, tensor<3xi64> -> tensor<3x4xf32> loc(\"/model/Gather_2\")
+        %1 = ait.gather slices %x[%j] : tensor<10x4xf32>, tensor<3xi64> -> tensor<3x4xf32> loc(\"/model/Gather_3\")
+        %2 = ait.map ins(%0, %1 : tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32> {
+        ^bb0(%a: f32, %b: f32):
+          %s = arith.addf %a, %b : f32
+          ait.yield %s : f32
+        }
+        return %2 : tensor<3x4xf32>
+      }\n";
+    let (name, target, runs) = (String::new(), "cuda:sm_80".to_owned(), Vec::new());
+    let case = Case { name, text: text.to_owned(), target, tolerance: 0.0, runs };
+    let folder = tempfile::tempdir()?;
+    let (cpu, cuda) = (library(&case, "cpu", folder.path())?, library(&case, &case.target, folder.path())?);
+    let indices = |values: [i64; 3]| Tensor::from_bytes(DType::I64, &[3], &values.map(i64::to_le_bytes).concat());
+    let (good, bad, worse) = ([0, -10, 9], [1, 12, 3], [0, 0, -11]);
+    for (i, j, expected) in [
+        (good, bad, "gather '/model/Gather_3': index of axis 0 is 12, expected an index in [-10, 10)"),
+        (worse, good, "gather '/model/Gather_2': index of axis 0 is -11, expected an index in [-10, 10)"),
+        (worse, bad, "gather '/model/Gather_2': index of axis 0 is -11, expected an index in [-10, 10)"),
+    ] {
+        let inputs = [Tensor::zeros(DType::F32, &[10, 4])?, indices(i)?, indices(j)?];
+        let simulator = Simulator::new(sim::Options { checks: ptx_sim::Checks::ALL, counters: false, svg: None });
+        for model in [cpu.create(None, 2, Device::default())?, cuda.create(None, 1, Device::Table(simulator.table()))?]
+        {
+            let error = model.run(&inputs).expect_err("an index out of range").to_string();
+            assert_eq!(error, expected);
+            let fine = [Tensor::zeros(DType::F32, &[10, 4])?, indices(good)?, indices(good)?];
+            assert_eq!(model.run(&fine)?[0].dims(), [3, 4]);
+        }
+    }
     Ok(())
 }
 

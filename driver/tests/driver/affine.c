@@ -14,7 +14,8 @@ void *aitmlir_rt_arena(void *run, int64_t bytes);
 void *aitmlir_rt_alloc(void *run, int64_t bytes);
 void *aitmlir_rt_scratch(int64_t bytes);
 void aitmlir_rt_parallel(void (*task)(void *env, int64_t lo, int64_t hi), void *env, int64_t n);
-void aitmlir_rt_fail(int64_t code, int64_t site, int64_t a, int64_t b);
+void aitmlir_rt_site(void *run, int64_t site);
+void aitmlir_rt_fail(int64_t code, int64_t a, int64_t b);
 
 struct env {
   const float *x, *scale, *bias;
@@ -27,7 +28,7 @@ static void rows(void *data, int64_t lo, int64_t hi) {
   for (int64_t i = lo; i < hi; ++i) {
     for (int j = 0; j < 4; ++j) {
       if (env->x[4 * i + j] == 1000.0f)
-        aitmlir_rt_fail(2, 0, 1000, 9);
+        aitmlir_rt_fail(2, 1000, 9);
       row[j] = env->x[4 * i + j] * env->scale[j] + env->bias[j];
     }
     for (int j = 0; j < 4; ++j)
@@ -41,6 +42,7 @@ void aitmlir_program_main(void *run) {
     aitmlir_rt_alloc(run, INT64_MAX - 4096);
   float *tmp = aitmlir_rt_arena(run, n * 16);
   struct env env = {aitmlir_rt_input(run, 0), aitmlir_rt_constant(run, 0), aitmlir_rt_constant(run, 1), tmp};
+  aitmlir_rt_site(run, 0);
   aitmlir_rt_parallel(rows, &env, n);
 
   int64_t dims[2] = {n, 4};

@@ -4,6 +4,8 @@ mod affine;
 mod cli;
 mod docs;
 mod header;
+mod import;
 mod kernel;
 mod package;
+mod plan;
 mod run;

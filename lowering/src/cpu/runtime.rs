@@ -1,7 +1,10 @@
 //! What kernels ask of the runtime: scratch memory, and to stop the run.
 
 use super::{Kernel, scratch::from_pointer};
-use crate::host::memory::{declare, offset_pointer, pointer_type};
+use crate::host::{
+    checks::FAIL,
+    memory::{declare, offset_pointer, pointer_type},
+};
 use aitmlir_dialects::{
     builder::Builder,
     types::{TypeExt, Types, Val, memref_type},
@@ -15,13 +18,12 @@ pub enum FailCode {
     IndexOutOfRange = 2,
 }
 
-/// Stops the run: a check failed.
+/// Stops the run: a check failed. Where, the launch says.
 pub fn fail<'c>(k: &Kernel<'c>, b: Builder<'c>, code: FailCode, a: Val<'c>, limit: Val<'c>) {
     let i64 = b.context().int_type(64);
-    declare(k.b, k.module, "aitmlir_rt_fail", &[i64; 4], &[]);
-    let site = k.op.i64("ait.site").unwrap_or(-1);
-    let arguments = [b.int(i64, code as i64), b.int(i64, site), b.index_cast(a, i64), b.index_cast(limit, i64)];
-    k.at(b).call("aitmlir_rt_fail", &arguments, &[]);
+    declare(k.b, k.module, FAIL, &[i64; 3], &[]);
+    let arguments = [b.int(i64, code as i64), b.index_cast(a, i64), b.index_cast(limit, i64)];
+    k.at(b).call(FAIL, &arguments, &[]);
 }
 
 /// An index value checked to lie in [-size, size), counted from the end where it is negative.

@@ -5,11 +5,14 @@ use super::kernels::{self, Body, BodyRow, How, Operand, Whole};
 use super::tuning::Tuning;
 use crate::{
     cpu::{self, Unsupported, view::is_row_major},
-    host::memory::{buffer_at, from_word, pointer_type, strided_buffer_at},
+    host::{
+        checks,
+        memory::{buffer_at, from_word, pointer_type, strided_buffer_at},
+    },
 };
 use aitmlir_dialects::{
     ait::OpView,
-    builder::{Builder, block_of, blocks_of, erase, operations_of, replace_uses, result_of},
+    builder::{Builder, add_argument, block_of, blocks_of, erase, operations_of, replace_uses, result_of},
     diagnostics::{emit_op_error, location_of},
     pass::Failed,
     types::{DYNAMIC, Op, TypeExt, Types, Val, memref_type, strided_memref_type},
@@ -194,7 +197,9 @@ fn lower_body<'c>(
         }
         (Ok(_), None) => return Err(Failed),
     };
+    types.extend(fails.then_some(i64_type));
     function(b, name, &types, region, shape.block);
+    let first = launch.dims.len() - extents;
     // Both parameters are there in all kernels; a kernel that reads one names it.
     launch.params.push(if fails {
         launch.operands.push(FAILURE.to_owned());
@@ -206,7 +211,9 @@ fn lower_body<'c>(
         Some(_) => Param::Workspace { offset: 0.into() },
         None => Param::I64(0.into()),
     });
-    let first = launch.dims.len() - extents;
+    if fails {
+        launch.integer("site of the launch");
+    }
     let extent = |i: usize| Expr::Dim((first + i) as u32);
     Ok(KernelLaunch {
         name: name.to_owned(),
@@ -324,24 +331,28 @@ fn hoist_allocas(b: Builder<'_>) {
 }
 
 /// Replaces calls of `aitmlir_rt_fail`, with which kernels for the CPU stop a run: the first thread whose check fails fills
-/// the record, and every such thread ends. Are there such calls?
+/// the record with the site of the launch, and every such thread ends. Where there are such calls, the site is one parameter more.
 fn replace_failures<'c>(b: Builder<'c>, record: Val<'c>) -> bool {
     let mut calls = Vec::new();
     for_each(b.block(), &mut |op| {
-        let callee = OpView(op).attr("callee").map(|a| a.to_string());
-        if OpView(op).name() == "func.call" && callee.as_deref() == Some("@aitmlir_rt_fail") {
+        if checks::is_failure(op) {
             calls.push(op);
         }
     });
+    if calls.is_empty() {
+        return false;
+    }
     let i64_type = b.context().int_type(64);
-    for call in &calls {
-        let b = Builder::before(b.context(), *call);
+    let site = add_argument(b.block(), i64_type, b.location());
+    for call in calls {
+        let b = Builder::before(b.context(), call);
         let one = b.int(i64_type, 1);
         // `or`, ordered as a relaxed access.
         let attributes = [("bin_op", b.i64_attr(4)), ("ordering", b.i64_attr(2))];
         let before = b.op1("llvm.atomicrmw", &[record, one], i64_type, &attributes);
         let first = b.cmpi("eq", before, b.int(i64_type, 0));
-        let arguments = OpView(*call).operands();
+        let mut arguments = OpView(call).operands();
+        arguments.insert(1, site);
         b.when(first, |b| {
             for (i, argument) in arguments.iter().enumerate() {
                 let attributes =
@@ -351,9 +362,9 @@ fn replace_failures<'c>(b: Builder<'c>, record: Val<'c>) -> bool {
             }
         });
         b.op("nvvm.exit", &[], &[], &[], vec![]);
-        erase(*call);
+        erase(call);
     }
-    !calls.is_empty()
+    true
 }
 
 /// Replaces calls of `aitmlir_rt_scratch`, with which kernels for the CPU ask for scratch memory, by the workspace.

@@ -10,6 +10,7 @@ use super::{
 use crate::{
     cpu,
     host::{
+        checks::CheckSites,
         launch::{Launches, Site, key, name},
         memory::{call_runtime, offset_pointer, pointer_of, pointer_type, to_word},
     },
@@ -136,7 +137,13 @@ impl<'c> CudaLaunches<'c> {
 }
 
 impl<'c> Launches<'c> for CudaLaunches<'c> {
-    fn launch(&mut self, pass: &PassContext<'c>, site: &Site<'c>, b: Builder<'c>) -> Result<(), Failed> {
+    fn launch(
+        &mut self,
+        pass: &PassContext<'c>,
+        site: &Site<'c>,
+        places: &mut CheckSites,
+        b: Builder<'c>,
+    ) -> Result<(), Failed> {
         let number = self.kernel(pass, site)?;
         let compute = site.compute()?;
         if compute.name() == "ait.gemm" {
@@ -163,6 +170,7 @@ impl<'c> Launches<'c> for CudaLaunches<'c> {
         if self.kernels[number].1.operands.iter().any(|o| o == entry::FAILURE) {
             let pointer = pointer_type(b);
             operands.extend(call_runtime(b, pass.op, "aitmlir_rt_failure_record", &[site.run], Some(pointer)));
+            dims.push(b.int(i64_type, places.of_launch(site.op, compute)));
         }
         let count = |n: usize| b.int(i64_type, n as i64);
         let arguments = [

@@ -1,6 +1,9 @@
 //! Launches of a planned program, as each target lowers them.
 
-use super::memory::pointer_type;
+use super::{
+    checks::{self, CheckSites},
+    memory::pointer_type,
+};
 use crate::cpu::{self, Kernel};
 use aitmlir_dialects::{
     ait::OpView,
@@ -68,15 +71,21 @@ impl<'c> Site<'c> {
 
 /// How a target lowers launches.
 pub trait Launches<'c> {
-    /// Emits the launch before its op.
-    fn launch(&mut self, pass: &PassContext<'c>, site: &Site<'c>, b: Builder<'c>) -> Result<(), Failed>;
+    /// Emits the launch before its op. A launch that can fail gets a number of `places`.
+    fn launch(
+        &mut self,
+        pass: &PassContext<'c>,
+        site: &Site<'c>,
+        places: &mut CheckSites,
+        b: Builder<'c>,
+    ) -> Result<(), Failed>;
 }
 
 /// Launches of CPU kernels: functions of the module, called for all of their parallel range.
 #[derive(Default)]
 pub struct CpuLaunches {
-    /// Kernel and argument types to the lowered function.
-    lowered: HashMap<String, String>,
+    /// Kernel and argument types to the lowered function, and whether that can fail.
+    lowered: HashMap<String, (String, bool)>,
 }
 
 /// What tells lowered kernels apart: the kernel function and the types it is called with.
@@ -90,17 +99,27 @@ pub fn name(n: usize, callee: &str) -> String {
 }
 
 impl<'c> Launches<'c> for CpuLaunches {
-    fn launch(&mut self, pass: &PassContext<'c>, site: &Site<'c>, b: Builder<'c>) -> Result<(), Failed> {
-        let name = match self.lowered.get(&key(site)) {
-            Some(name) => name.clone(),
+    fn launch(
+        &mut self,
+        pass: &PassContext<'c>,
+        site: &Site<'c>,
+        places: &mut CheckSites,
+        b: Builder<'c>,
+    ) -> Result<(), Failed> {
+        let (name, can_fail) = match self.lowered.get(&key(site)) {
+            Some(lowered) => lowered.clone(),
             None => {
                 let name = name(self.lowered.len(), &site.callee);
-                cpu::lower_kernel(pass.context, pass.op, site.kernel, &name, &site.types())?;
-                self.lowered.insert(key(site), name.clone());
-                name
+                let function = cpu::lower_kernel(pass.context, pass.op, site.kernel, &name, &site.types())?;
+                let lowered = (name, checks::can_fail(function));
+                self.lowered.insert(key(site), lowered.clone());
+                lowered
             }
         };
         let compute = site.compute()?;
+        if can_fail {
+            checks::enter(b, pass.op, site.run, places.of_launch(site.op, compute));
+        }
         let Some(row) = cpu::row(&compute.name()) else { return Err(Failed) };
         let (operands, outs) = (site.inputs.clone(), site.outs.clone());
         let extent = (row.extent)(&Kernel { b, op: compute, operands, outs, module: pass.op });

@@ -1,6 +1,7 @@
 //! `ait-lower-host`: see [`LOWER_HOST`].
 
 use super::{
+    checks::{self, CheckSites},
     launch::{CpuLaunches, Launches, Site},
     memory::{buffer_at, call_runtime, from_word, offset_pointer, pointer_of, pointer_type, to_word},
 };
@@ -32,7 +33,7 @@ pub static LOWER_HOST: PassDecl = PassDecl {
     summary: "Turn planned functions into runtime calls and kernels of the target",
     description: "Each public function `f` on buffers becomes `aitmlir_program_f(run)`, which asks the runtime for inputs, outputs, constants and the arena. Each \
         launched kernel is lowered for the buffer types of its launch. The module gets `ait.constants`, the names of the constants in the order of the numbers by which the \
-        program asks for them. For a GPU (`chip=sm_90a`) the kernels of `@main` become a module `@device` beside the host program, with \
+        program asks for them, and `ait.sites`, the places that failed checks name by number: before a launch that can fail the program says its number. For a GPU (`chip=sm_90a`) the kernels of `@main` become a module `@device` beside the host program, with \
         `ait.kernels`, a JSON text a kernel that says how it is started; `@fold` stays on the CPU.",
     options: &[
         PassOption { name: "chip", help: "the GPU to lower kernels for; empty for the CPU", default: "" },
@@ -69,8 +70,15 @@ fn run<'c>(pass: &PassContext<'c>) -> Result<(), Failed> {
             }
         },
     };
-    let mut lowering =
-        Lowering { pass, by_name, cpu: CpuLaunches::default(), device, on_device: false, constants: Vec::new() };
+    let mut lowering = Lowering {
+        pass,
+        by_name,
+        cpu: CpuLaunches::default(),
+        device,
+        on_device: false,
+        constants: Vec::new(),
+        places: CheckSites::default(),
+    };
     lowering.check_kernels(&programs)?;
     for function in programs {
         if OpView(function).string("sym_visibility").as_deref() != Some("private") {
@@ -82,6 +90,10 @@ fn run<'c>(pass: &PassContext<'c>) -> Result<(), Failed> {
     }
     for kernel in kernels {
         erase(kernel);
+    }
+    let end = Builder::at_end(pass.context, module, Location::unknown(pass.context));
+    if let Some(places) = lowering.places.attribute(end) {
+        set_attribute(pass.op, checks::SITES, places);
     }
     let context = pass.context;
     let names: Vec<Attribute<'c>> =
@@ -113,6 +125,8 @@ struct Lowering<'p, 'c> {
     /// Does the program at hand run on the device? The fold program does not.
     on_device: bool,
     constants: Vec<String>,
+    /// The places of checks, of all programs.
+    places: CheckSites,
 }
 
 impl<'c> Lowering<'_, 'c> {
@@ -227,6 +241,13 @@ impl<'c> Lowering<'_, 'c> {
                 erase(op);
                 return Ok(());
             }
+            // The importer's own check.
+            "func.call" if checks::is_failure(op) => {
+                let said = |key| view.string(key).unwrap_or_default();
+                let place = self.places.number(op, &said("ait.op"), &said("ait.what"));
+                checks::enter(b, self.pass.op, run, place);
+                return Ok(());
+            }
             "ait.buffer.reshape" => {
                 let source = pointer_of(b, view.operands()[0]);
                 Some(buffer_at(b, source, view.results()[0].r#type(), &view.group("dims")))
@@ -307,8 +328,8 @@ impl<'c> Lowering<'_, 'c> {
         let Some(entry) = operations_of(entry).first().copied() else { return Err(Failed) };
         let site = Site { op, kernel, callee, inputs: view.group("inputs"), outs: view.group("outs"), run, entry };
         match (&mut self.device, self.on_device) {
-            (Some(device), true) => device.launch(self.pass, &site, b),
-            _ => self.cpu.launch(self.pass, &site, b),
+            (Some(device), true) => device.launch(self.pass, &site, &mut self.places, b),
+            _ => self.cpu.launch(self.pass, &site, &mut self.places, b),
         }
     }
 

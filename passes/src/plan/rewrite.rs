@@ -1,14 +1,16 @@
 //! Turns the tensors of a function into buffers, in place.
 
 use super::{
-    layout,
+    arena::{self, Arena},
+    concat::{self, Concat, Kernels, callee},
+    entry::{Entry, stated_dims},
     lifetime::{Home, Lifetimes, key},
 };
 use aitmlir_dialects::{
     ait::OpView,
     builder::{
-        Builder, block_arguments, block_of, blocks_of, defining_op, erase, operands_of, operations_of, replace_uses,
-        result_of, set_attribute,
+        Builder, block_arguments, block_of, blocks_of, erase, operands_of, operations_of, replace_uses, result_of,
+        set_attribute,
     },
     diagnostics::emit_op_error,
     pass::{Failed, PassContext},
@@ -17,7 +19,7 @@ use aitmlir_dialects::{
 use melior::{
     Context,
     ir::{
-        Attribute, AttributeLike, Operation, Type, TypeLike, ValueLike,
+        Attribute, AttributeLike, Type, TypeLike, ValueLike,
         attribute::{FlatSymbolRefAttribute, StringAttribute, TypeAttribute},
         operation::OperationLike,
         r#type::FunctionType,
@@ -26,26 +28,32 @@ use melior::{
 use std::collections::HashMap;
 
 /// Rewrites one function whose lifetimes are known.
-pub fn rewrite<'c>(pass: &PassContext<'c>, function: Op<'c>, lifetimes: Lifetimes<'c>) -> Result<(), Failed> {
+pub fn rewrite<'c>(
+    pass: &PassContext<'c>,
+    function: Op<'c>,
+    mut lifetimes: Lifetimes<'c>,
+    kernels: &mut Kernels<'c>,
+) -> Result<(), Failed> {
     let Some(entry) = block_of(function, 0) else { return Ok(()) };
     let Some(first) = operations_of(entry).first().copied() else { return Ok(()) };
+    let mut at_entry = Entry::of(function, Builder::before(pass.context, first));
+    // An entry is about arguments that are tensors, but its code reads the buffers that they become.
+    let arguments = block_arguments(entry);
+    arguments.iter().for_each(|a| retyped(*a));
+    let arena = arena::plan(function, &mut lifetimes, &mut at_entry, kernels);
     let mut rewriter = Rewriter {
         context: pass.context,
         module: pass.op,
-        entry: Builder::before(pass.context, first),
+        kernels,
+        entry: at_entry,
         lifetimes,
-        places: HashMap::new(),
-        hoisted: HashMap::new(),
-        sizes: HashMap::new(),
+        arena,
         buffers: HashMap::new(),
         dead: Vec::new(),
         globals: 0,
         fold: OpView(function).strings("ait.fold"),
     };
-    for argument in block_arguments(entry) {
-        rewriter.retype(argument);
-    }
-    rewriter.plan(function);
+    rewriter.buffers.extend(arguments.iter().filter(|a| a.r#type().is_buffer()).map(|a| (key(*a), *a)));
     rewriter.block(entry)?;
     for op in std::mem::take(&mut rewriter.dead).into_iter().rev() {
         erase(op);
@@ -67,20 +75,13 @@ pub fn rewrite<'c>(pass: &PassContext<'c>, function: Op<'c>, lifetimes: Lifetime
     Ok(())
 }
 
-/// Where an arena buffer starts: a byte offset known at the function's entry.
-type Place<'c> = Val<'c>;
-
-struct Rewriter<'c> {
+struct Rewriter<'k, 'c> {
     context: &'c Context,
     module: Op<'c>,
-    entry: Builder<'c>,
+    kernels: &'k mut Kernels<'c>,
+    entry: Entry<'c>,
     lifetimes: Lifetimes<'c>,
-    /// Root number to its offset, and the arena.
-    places: HashMap<usize, (Val<'c>, Place<'c>)>,
-    /// Values recomputed at the function's entry.
-    hoisted: HashMap<*const std::ffi::c_void, Option<Val<'c>>>,
-    /// The bytes known at compile time and the dimensions to multiply them by, to the aligned size.
-    sizes: HashMap<(i64, Vec<*const std::ffi::c_void>), Val<'c>>,
+    arena: Arena<'c>,
     /// Tensor value to buffer.
     buffers: HashMap<*const std::ffi::c_void, Val<'c>>,
     dead: Vec<Op<'c>>,
@@ -94,133 +95,20 @@ fn buffer_type(tensor: Type<'_>) -> Type<'_> {
     memref_type(&tensor.shape(), tensor.element_type().signless())
 }
 
-impl<'c> Rewriter<'c> {
+/// A tensor becomes its buffer by its type alone.
+fn retyped(value: Val<'_>) {
+    if value.r#type().is_tensor() {
+        value.set_type(buffer_type(value.r#type()));
+    }
+}
+
+impl<'c> Rewriter<'_, 'c> {
     /// A block argument or region result becomes a buffer by its type alone.
     fn retype(&mut self, value: Val<'c>) {
         if value.r#type().is_tensor() {
-            value.set_type(buffer_type(value.r#type()));
+            retyped(value);
             self.buffers.insert(key(value), value);
         }
-    }
-
-    /// Decides every root's place; roots whose size is not known at entry move out of the arena.
-    fn plan(&mut self, function: Op<'c>) {
-        let (mut fixed, mut dynamic) = (Vec::new(), Vec::new());
-        for i in 0..self.lifetimes.roots.len() {
-            let root = &self.lifetimes.roots[i];
-            if root.home != Home::Arena {
-                continue;
-            }
-            let (start, end, value) = (root.start, root.end, root.value);
-            let r#type = value.r#type();
-            let known: i64 =
-                r#type.shape().iter().filter(|s| **s >= 0).product::<i64>() * r#type.element_type().bytes();
-            if r#type.shape().iter().all(|s| *s >= 0) {
-                fixed.push((i, layout::Block { bytes: known, start, end }));
-                continue;
-            }
-            match self.size_at_entry(value, known) {
-                Some(bytes) => dynamic.push((i, bytes, start, end)),
-                None => self.lifetimes.roots[i].home = Home::Alloc,
-            }
-        }
-        let blocks: Vec<_> = fixed.iter().map(|(_, block)| *block).collect();
-        let plan = layout::place(&blocks);
-        set_attribute(function, "ait.memory", self.entry.i64s_attr(&[plan.bytes, plan.lower_bound, plan.naive]));
-        if fixed.is_empty() && dynamic.is_empty() {
-            return;
-        }
-        let b = self.entry;
-        let mut offsets: Vec<(usize, Val<'c>)> =
-            fixed.iter().zip(&plan.offsets).map(|((i, _), offset)| (*i, b.index(*offset))).collect();
-        let mut total = b.index(plan.bytes);
-        for (members, bytes) in slots(b, &dynamic) {
-            offsets.extend(members.into_iter().map(|root| (root, total)));
-            total = b.addi(total, bytes);
-        }
-        let arena_type = memref_type(&[DYNAMIC], self.context.int_type(8));
-        let arena = b.op1("ait.buffer.arena", &[total], arena_type, &[]);
-        self.places = offsets.into_iter().map(|(i, offset)| (i, (arena, offset))).collect();
-    }
-
-    /// The aligned size of a launch's result in bytes, computed at the function's entry; one value for equal sizes.
-    fn size_at_entry(&mut self, value: Val<'c>, known: i64) -> Option<Val<'c>> {
-        let dims = self.stated_dims(value)?.into_iter().map(|dim| self.hoist(dim)).collect::<Option<Vec<_>>>()?;
-        let size_key = (known, dims.iter().map(|dim| key(*dim)).collect::<Vec<_>>());
-        if let Some(size) = self.sizes.get(&size_key) {
-            return Some(*size);
-        }
-        let b = self.entry;
-        let bytes = dims.into_iter().fold(b.index(known), |product, dim| b.muli(product, dim));
-        let mask = b.index(-layout::ALIGNMENT);
-        let rounded = b.addi(bytes, b.index(layout::ALIGNMENT - 1));
-        let size = b.binary("arith.andi", rounded, mask);
-        self.sizes.insert(size_key, size);
-        Some(size)
-    }
-
-    /// The `dims` operands of a launch that belong to one of its results.
-    fn stated_dims(&self, value: Val<'c>) -> Option<Vec<Val<'c>>> {
-        let view = OpView(defining_op(value)?);
-        if view.name() != "ait.launch" {
-            return Some(Vec::new());
-        }
-        let dynamic = |v: &Val<'c>| v.r#type().shape().iter().filter(|s| **s < 0).count();
-        let before: usize = view.results().iter().take_while(|r| **r != value).map(dynamic).sum();
-        Some(view.group("dims").into_iter().skip(before).take(dynamic(&value)).collect())
-    }
-
-    /// The value computed at the function's entry, where it depends on nothing but dimensions of arguments.
-    fn hoist(&mut self, value: Val<'c>) -> Option<Val<'c>> {
-        if let Some(known) = self.hoisted.get(&key(value)) {
-            return *known;
-        }
-        let result = self.hoist_new(value);
-        self.hoisted.insert(key(value), result);
-        result
-    }
-
-    fn hoist_new(&mut self, value: Val<'c>) -> Option<Val<'c>> {
-        let op = defining_op(value)?;
-        let view = OpView(op);
-        let name = view.name();
-        if name == "tensor.dim" {
-            let (source, position) = (view.operands()[0], view.operands()[1]);
-            let position = usize::try_from(OpView(defining_op(position)?).i64("value")?).ok()?;
-            return self.dim_at_entry(source, position);
-        }
-        if !name.starts_with("arith.") || op.result_count() != 1 || op.region_count() != 0 {
-            return None;
-        }
-        let operands = view.operands().into_iter().map(|o| self.hoist(o)).collect::<Option<Vec<_>>>()?;
-        // SAFETY: cloning a live op; the entry block owns the clone.
-        let clone = self.entry.insert(unsafe { Operation::from_raw(mlir_sys::mlirOperationClone(op.to_raw())) });
-        for (i, operand) in operands.into_iter().enumerate() {
-            // SAFETY: one operand for each of the original's.
-            unsafe { mlir_sys::mlirOperationSetOperand(clone.to_raw(), i as isize, operand.to_raw()) };
-        }
-        Some(result_of(clone, 0))
-    }
-
-    fn dim_at_entry(&mut self, tensor: Val<'c>, position: usize) -> Option<Val<'c>> {
-        let size = *tensor.r#type().shape().get(position)?;
-        if size >= 0 {
-            return Some(self.entry.index(size));
-        }
-        if let Some(buffer) = self.buffers.get(&key(tensor)) {
-            // Only arguments have buffers while the plan is made.
-            return Some(self.entry.dim(*buffer, position));
-        }
-        let view = OpView(defining_op(tensor)?);
-        let nth = tensor.r#type().shape()[..position].iter().filter(|s| **s < 0).count();
-        let stated = match view.name().as_str() {
-            "ait.launch" => self.stated_dims(tensor)?.get(nth).copied()?,
-            "ait.reshape" => view.group("dims").get(nth).copied()?,
-            "ait.slice" => mixed_size(view, position)?,
-            "tensor.cast" => return self.dim_at_entry(view.operands()[0], position),
-            _ => return None,
-        };
-        self.hoist(stated)
     }
 
     // ---- rewriting
@@ -322,7 +210,7 @@ impl<'c> Rewriter<'c> {
                 b.op1("ait.buffer.constant", &[], r#type, &[("name", b.str_attr(&self.fold[i]))])
             }
             Some(Home::Output(i)) => b.op1("ait.buffer.output", dims, r#type, &[("index", b.i64_attr(i as i64))]),
-            Some(Home::Arena) => match root.and_then(|root| self.places.get(&root)) {
+            Some(Home::Arena) => match root.and_then(|root| self.arena.places.get(&root)) {
                 Some((arena, offset)) => {
                     let operands: Vec<_> = [*arena, *offset].into_iter().chain(dims.iter().copied()).collect();
                     b.op1("memref.view", &operands, r#type, &[])
@@ -335,9 +223,12 @@ impl<'c> Rewriter<'c> {
 
     fn launch(&mut self, op: Op<'c>, b: Builder<'c>) -> Result<(), Failed> {
         let view = OpView(op);
+        if let Some(i) = self.arena.concats.iter().position(|concat| concat.launch == op) {
+            return self.concat(op, b, i);
+        }
         let mut outs = Vec::new();
         for result in view.results() {
-            let dims = self.stated_dims(result).unwrap_or_default();
+            let dims = stated_dims(result).unwrap_or_default();
             let buffer = self.root_buffer(b, result, &dims);
             self.buffers.insert(key(result), buffer);
             outs.push(buffer);
@@ -349,6 +240,38 @@ impl<'c> Rewriter<'c> {
         let callee = FlatSymbolRefAttribute::new(self.context, &callee(view)).into();
         b.ait("ait.launch", &[&inputs, &[], &outs], &[], &[("callee", callee)], vec![]);
         self.dead.push(op);
+        Ok(())
+    }
+
+    /// A concatenation, some operands of which are in place: the others are copied.
+    fn concat(&mut self, op: Op<'c>, b: Builder<'c>, number: usize) -> Result<(), Failed> {
+        let result = result_of(op, 0);
+        let stated = stated_dims(result).unwrap_or_default();
+        let whole = self.root_buffer(b, result, &stated);
+        self.buffers.insert(key(result), whole);
+        self.dead.push(op);
+        let Concat { root, runs, .. } = &self.arena.concats[number];
+        let place = self.arena.places.get(root).copied();
+        for concat::Run { operands: run, before } in runs.clone() {
+            let Some((arena, start)) = place else { return Err(Failed) };
+            let axis = concat::axis_of(op, self.kernels);
+            let operands = OpView(op).group("inputs");
+            let operands = operands.get(run.clone()).ok_or(Failed)?;
+            let types = concat::operand_types(op, self.kernels, &run).ok_or(Failed)?;
+            let inputs = operands.iter().map(|v| self.buffer(op, *v)).collect::<Result<Vec<_>, _>>()?;
+            let part = concat::run_type(result, &types, axis);
+            let sizes = part.shape().into_iter().enumerate().filter(|(_, size)| *size < 0).map(|(d, _)| match d {
+                d if d == axis => inputs.iter().map(|v| b.dim(*v, d)).reduce(|x, y| b.addi(x, y)),
+                d => Some(b.dim(whole, d)),
+            });
+            let sizes: Vec<_> = sizes.flatten().collect();
+            let offset = self.entry.behind(start, &before);
+            let view: Vec<_> = [arena, offset].into_iter().chain(sizes).collect();
+            let out = b.op1("memref.view", &view, buffer_type(part), &[]);
+            let kernel = concat::run_kernel(self.module, self.kernels, op, &run, &types, part).ok_or(Failed)?;
+            let callee = FlatSymbolRefAttribute::new(self.context, &kernel).into();
+            b.ait("ait.launch", &[&inputs, &[], &[out]], &[], &[("callee", callee)], vec![]);
+        }
         Ok(())
     }
 
@@ -443,18 +366,6 @@ fn signless_dense(value: Attribute<'_>) -> Attribute<'_> {
     }
 }
 
-/// The kernel that a launch names.
-fn callee(view: OpView<'_>) -> String {
-    let text = view.attr("callee").map(|a| a.to_string()).unwrap_or_default();
-    text.trim_start_matches('@').trim_matches('"').to_owned()
-}
-
-fn mixed_size<'c>(view: OpView<'c>, position: usize) -> Option<Val<'c>> {
-    let sizes = view.i64s("static_sizes");
-    let nth = sizes[..position].iter().filter(|s| **s == DYNAMIC).count();
-    view.group("sizes").get(nth).copied()
-}
-
 /// `memref.subview` for a unit-stride slice.
 fn subview<'c>(b: Builder<'c>, view: OpView<'c>, source: Val<'c>) -> Val<'c> {
     let (strides, offset) = strides_of(source.r#type());
@@ -483,41 +394,4 @@ fn strides_of(r#type: Type<'_>) -> (Vec<i64>, i64) {
     // SAFETY: a memref type, and room for one stride a dimension.
     unsafe { mlir_sys::mlirMemRefTypeGetStridesAndOffset(r#type.to_raw(), strides.as_mut_ptr(), &raw mut offset) };
     (strides, offset)
-}
-
-/// Buffers of dynamic size share slots: a buffer takes a slot that is free when it is made, best one of its own size. Returns each slot's members and its size.
-fn slots<'c>(b: Builder<'c>, buffers: &[(usize, Val<'c>, usize, usize)]) -> Vec<(Vec<usize>, Val<'c>)> {
-    struct Slot<'c> {
-        members: Vec<usize>,
-        sizes: Vec<Val<'c>>,
-        end: usize,
-    }
-    let mut slots: Vec<Slot<'c>> = Vec::new();
-    for (root, bytes, start, end) in buffers {
-        let free = |slot: &Slot<'c>| slot.end < *start;
-        let chosen = slots
-            .iter()
-            .position(|slot| free(slot) && slot.sizes.contains(bytes))
-            .or_else(|| slots.iter().position(free));
-        let slot = match chosen {
-            Some(i) => &mut slots[i],
-            None => {
-                slots.push(Slot { members: Vec::new(), sizes: Vec::new(), end: 0 });
-                let last = slots.len() - 1;
-                &mut slots[last]
-            }
-        };
-        slot.members.push(*root);
-        slot.end = *end;
-        if !slot.sizes.contains(bytes) {
-            slot.sizes.push(*bytes);
-        }
-    }
-    slots
-        .into_iter()
-        .filter_map(|slot| {
-            let bytes = slot.sizes.into_iter().reduce(|x, y| b.binary("arith.maxui", x, y))?;
-            Some((slot.members, bytes))
-        })
-        .collect()
 }

@@ -76,3 +76,20 @@ fn wrong_arguments_are_explained() {
         assert!(error.contains(what), "{error}");
     }
 }
+
+/// What no device could start is refused with one line that names the limit.
+#[test]
+fn launches_beyond_the_limits_are_refused() {
+    let cases: [(&[&str], &str); 4] = [
+        (&["--shared", "240000"], "248192 bytes of shared memory; at most 232448 are possible"),
+        (&["--block", "32,64"], "2048 threads a CTA; at most 1024 are possible"),
+        (&["--grid", "3", "--cluster", "2"], "clusters of [2, 1, 1] do not divide the grid [3, 1, 1]"),
+        (&["--grid", "0"], "has no threads"),
+    ];
+    for (args, says) in cases {
+        let out = ptx_sim(KERNEL, "limits.ptx", &[&["--arg", "out:128"], args].concat());
+        let text = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{text}");
+        assert!(text.contains(says), "{text}");
+    }
+}

@@ -35,3 +35,21 @@ fn kernels_of_nvcc_and_triton_agree_with_the_device() {
     }
     assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
 }
+
+/// A finding names the line of the source that the compiler wrote into the PTX.
+#[test]
+fn findings_name_the_line_of_the_triton_source() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compilers");
+    let manifest = Manifest::load(&folder.join("manifest.json")).expect("the manifest");
+    let mut case = manifest.cases.iter().find(|c| c.name == "triton_add").expect("the case").clone();
+    case.params[1].count = 900;
+    let source = std::fs::read_to_string(folder.join(&case.ptx)).expect("the PTX file");
+    let (outcome, _) = manifest.run(&case, &source, Checks::ALL).expect("it runs");
+    let finding = outcome.findings.first().expect("a finding");
+    assert_eq!(finding.kind.to_string(), "out-of-bounds");
+    let (file, line) = finding.source.clone().expect("a source line");
+    assert_eq!(file, "kernels.py");
+    let text = std::fs::read_to_string(folder.join("triton").join(&file)).expect("the source");
+    let named = text.lines().nth(line as usize - 1).unwrap_or_default();
+    assert!(named.contains("tl.load(y + at"), "line {line}: {named}");
+}

@@ -123,7 +123,7 @@ pub(crate) struct DeviceContext {
     zeroed: usize,
 }
 
-/// What a kernel writes when a check fails: a flag, then the four numbers of a [`CheckFailure`].
+/// What a kernel writes when a check fails: a flag, the code, the site of its launch, and the two numbers of a [`CheckFailure`].
 pub(crate) const FAILURE_WORDS: usize = 5;
 
 impl DeviceContext {
@@ -162,6 +162,11 @@ pub(crate) struct DeviceRun<'a> {
     /// The caller must not see the run return before its work is done.
     wait: bool,
     checks: bool,
+}
+
+/// The failed check of a record, and its site.
+fn failed_check([failed, code, site, a, b]: [i64; FAILURE_WORDS]) -> Option<(i64, CheckFailure)> {
+    (failed != 0).then_some((site, CheckFailure { code, a, b }))
 }
 
 fn room(device: Device, buffers: &mut Vec<DeviceBuffer>, i: usize, bytes: usize) -> Result<&DeviceBuffer> {
@@ -327,19 +332,15 @@ impl<'a> DeviceRun<'a> {
         Ok(to)
     }
 
-    /// Copies outputs to the host and waits, where somebody needs that; gives the check that failed.
-    pub(crate) fn finish(mut self) -> Result<Option<CheckFailure>> {
+    /// Copies outputs to the host and waits, where somebody needs that; gives the check that failed, and its site.
+    pub(crate) fn finish(mut self) -> Result<Option<(i64, CheckFailure)>> {
         let device = self.model.device;
         for (from, to, bytes) in std::mem::take(&mut self.copies) {
             // SAFETY: an output's memory on both sides, which lives until the run returns.
             unsafe { device.copy_out(to, from, bytes, self.stream) }?;
         }
         let mut record = [0i64; FAILURE_WORDS];
-        if self.checks {
-            let from = self.context.failure.as_ptr();
-            // SAFETY: the record has that many bytes.
-            unsafe { device.copy_out(record.as_mut_ptr().cast(), from, FAILURE_WORDS * 8, self.stream) }?;
-        }
+        self.read_failure(&mut record)?;
         if self.wait || !self.allocations.is_empty() {
             device.synchronize(self.stream)?;
             self.context.last = None;
@@ -347,12 +348,24 @@ impl<'a> DeviceRun<'a> {
             device.record(self.context.done, self.stream)?;
             self.context.last = Some(self.stream);
         }
-        let [failed, code, site, a, b] = record;
-        Ok((failed != 0).then_some(CheckFailure { code, site, a, b }))
+        Ok(failed_check(record))
     }
 
-    /// Waits for what a failed run has started: it may still use memory of the caller.
-    pub(crate) fn abandon(&mut self) {
-        let _ = self.model.device.synchronize(self.stream);
+    /// Waits for what a failed run has started: it may still use memory of the caller. Gives the check that failed before, and its site.
+    pub(crate) fn abandon(&mut self) -> Option<(i64, CheckFailure)> {
+        let mut record = [0i64; FAILURE_WORDS];
+        let read = self.read_failure(&mut record);
+        let done = self.model.device.synchronize(self.stream);
+        read.and(done).ok().and_then(|()| failed_check(record))
+    }
+
+    /// Starts to copy the record of failed checks; it is there when the stream is done.
+    fn read_failure(&self, record: &mut [i64; FAILURE_WORDS]) -> Result<()> {
+        if !self.checks {
+            return Ok(());
+        }
+        let from = self.context.failure.as_ptr();
+        // SAFETY: the record has that many bytes, and the callers keep it until the stream is done.
+        unsafe { self.model.device.copy_out(record.as_mut_ptr().cast(), from, FAILURE_WORDS * 8, self.stream) }
     }
 }

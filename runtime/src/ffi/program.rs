@@ -180,8 +180,18 @@ pub unsafe extern "C-unwind" fn aitmlir_rt_parallel(task: Task, env: *mut c_void
     });
 }
 
-/// A run-time check failed: `code` is a [`crate::info::FailCode`], `site` an index of the model's sites.
+/// Checks that follow are of site `site`, an index of the model's sites.
+///
+/// # Safety
+/// `run` is what the program's entry was given.
 #[cfg_attr(feature = "c-abi", unsafe(no_mangle))]
-pub extern "C-unwind" fn aitmlir_rt_fail(code: i64, site: i64, a: i64, b: i64) {
-    std::panic::resume_unwind(Box::new(CheckFailure { code, site, a, b }))
+pub unsafe extern "C-unwind" fn aitmlir_rt_site(run: *mut c_void, site: i64) {
+    // SAFETY: the caller's promise.
+    unsafe { run_of(run) }.enter_site(site);
+}
+
+/// A run-time check failed: `code` is a [`crate::info::FailCode`]; where, the last [`aitmlir_rt_site`] said.
+#[cfg_attr(feature = "c-abi", unsafe(no_mangle))]
+pub extern "C-unwind" fn aitmlir_rt_fail(code: i64, a: i64, b: i64) {
+    std::panic::resume_unwind(Box::new(CheckFailure { code, a, b }))
 }

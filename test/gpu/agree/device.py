@@ -102,7 +102,9 @@ def main():
 
     def start(ptx):
         try:
-            done = subprocess.run([sys.executable, __file__, manifest, out, "1", ptx], timeout=LIMIT_S, capture_output=True, text=True)
+            done = subprocess.run(
+                [sys.executable, __file__, manifest, out, "1", ptx], timeout=LIMIT_S, capture_output=True, text=True
+            )
         except subprocess.TimeoutExpired:
             return ptx, 0, f"still running after {LIMIT_S} s"
         said = done.stderr.strip().splitlines()

@@ -2,8 +2,19 @@
 
 import numpy as np
 
-NUMPY = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "i64": np.int64, "u64": np.uint64, "i32": np.int32, "u32": np.uint32,
-         "i16": np.int16, "u16": np.uint16, "i8": np.int8, "u8": np.uint8}
+NUMPY = {
+    "f64": np.float64,
+    "f32": np.float32,
+    "f16": np.float16,
+    "i64": np.int64,
+    "u64": np.uint64,
+    "i32": np.int32,
+    "u32": np.uint32,
+    "i16": np.int16,
+    "u16": np.uint16,
+    "i8": np.int8,
+    "u8": np.uint8,
+}
 SIZES = {"bf16": 2, "e4m3": 1} | {name: np.dtype(kind).itemsize for name, kind in NUMPY.items()}
 
 
@@ -31,8 +42,12 @@ def special(param, seed, specials):
     bits = table[at.astype(np.int64)]
     width = 8 * SIZES[kind]
     rest = random >> np.uint64(64 - width)
-    near = {"f64": (np.uint64(0x8003FFFFFFFFFFFF), np.uint64(0x3FE0000000000000)), "f32": (np.uint64(0x81FFFFFF), np.uint64(0x3E000000)),
-            "f16": (np.uint64(0x8FFF), np.uint64(0x3000)), "bf16": (np.uint64(0x81FF), np.uint64(0x3E00))}.get(kind)
+    near = {
+        "f64": (np.uint64(0x8003FFFFFFFFFFFF), np.uint64(0x3FE0000000000000)),
+        "f32": (np.uint64(0x81FFFFFF), np.uint64(0x3E000000)),
+        "f16": (np.uint64(0x8FFF), np.uint64(0x3000)),
+        "bf16": (np.uint64(0x81FF), np.uint64(0x3E00)),
+    }.get(kind)
     if near:
         rest = np.where(i % np.uint64(2) == 0, rest, rest & near[0] | near[1])
     else:

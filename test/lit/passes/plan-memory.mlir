@@ -27,19 +27,21 @@ func.func @chain(%x: tensor<100xf32>) -> tensor<100xf32> {
 
 func.func private @k(tensor<?x4xf32>) -> tensor<?x4xf32>
 
-// Sizes that follow from the arguments are computed at entry and share slots.
+// Sizes in a fixed proportion are laid out by their units, and the product of their dimensions (a multiple of 4 here, for the alignment) scales the layout.
 // CHECK-LABEL: func.func @dynamic(
 // CHECK-SAME: %[[X:.*]]: memref<?x4xf32>
+// CHECK-NOT: ait.memory
 // CHECK: %[[N:.*]] = memref.dim %[[X]]
-// CHECK: %[[BYTES:.*]] = arith.muli %{{.*}}, %[[N]]
-// CHECK: %[[SIZE:.*]] = arith.andi
-// CHECK-NOT: arith.maxui
-// CHECK: %[[SECOND:.*]] = arith.addi %[[FIRST:.*]], %[[SIZE]]
-// CHECK: %[[TOTAL:.*]] = arith.addi %[[SECOND]], %[[SIZE]]
+// CHECK: %[[SUM:.*]] = arith.addi %[[N]],
+// CHECK: %[[ROUNDED:.*]] = arith.andi %[[SUM]],
+// CHECK: %[[UNIT:.*]] = arith.constant 16 : index
+// CHECK: %[[SECOND:.*]] = arith.muli %[[ROUNDED]], %[[UNIT]]
+// CHECK: %[[UNITS:.*]] = arith.constant 32 : index
+// CHECK: %[[TOTAL:.*]] = arith.muli %[[ROUNDED]], %[[UNITS]]
 // CHECK: %[[ARENA:.*]] = ait.buffer.arena %[[TOTAL]]
-// CHECK: memref.view %[[ARENA]][%[[FIRST]]]
+// CHECK: memref.view %[[ARENA]][%c0
 // CHECK: memref.view %[[ARENA]][%[[SECOND]]]
-// CHECK: memref.view %[[ARENA]][%[[FIRST]]]
+// CHECK: memref.view %[[ARENA]][%c0
 // CHECK: ait.buffer.output 0 dims(
 func.func @dynamic(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %c0 = arith.constant 0 : index

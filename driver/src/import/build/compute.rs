@@ -82,6 +82,7 @@ impl<'c> Context<'c> {
         {
             return unsupported(format!("a matrix product over {x} and {y} elements"));
         }
+        self.expect_equal("the length of its rows", k1, k2)?;
         let mut dims = self.broadcast(&[&a.dims[..ra - 2], &b.dims[..rb - 2]])?;
         dims.extend([m, n]);
         let (a, b) = (self.tensor(a)?, self.tensor(b)?);

@@ -1,5 +1,6 @@
 //! Operations of the `ait` dialect with their shapes tracked and their elements folded where these are known.
 
+mod check;
 mod compute;
 mod map;
 mod movement;
@@ -77,10 +78,13 @@ impl<'c> Context<'c> {
             (Scalar::Int(x), Scalar::Int(y)) if x != y => {
                 return Err(OpError::Unsupported(format!("shapes do not broadcast: {x} and {y} in one dimension")));
             }
-            (Scalar::Int(x), _) => Scalar::Int(x),
-            (_, Scalar::Int(y)) => Scalar::Int(y),
+            (known @ Scalar::Int(_), open) | (open, known @ Scalar::Int(_)) => {
+                self.expect_broadcast(known, open);
+                known
+            }
             (a, b) if a == b => a,
             (a, b) => {
+                self.expect_broadcast(a, b);
                 let index = self.index();
                 let dim = index.select(index.cmp("eq", a, Scalar::Int(1)), b, a);
                 index.assume_nonnegative(dim);

@@ -2,11 +2,11 @@
 
 use aitmlir_dialects::{
     builder::{Builder, results_of},
-    types::{Blk, Types, Val, tensor_type},
+    types::{Blk, Val, tensor_type},
 };
 use aitmlir_onnx::model::{DType, Graph};
 use aitmlir_runtime::info::FailCode;
-use melior::ir::{Block, BlockLike, Region, RegionLike, Type, ValueLike, attribute::FlatSymbolRefAttribute};
+use melior::ir::{Block, BlockLike, Region, RegionLike, Type, ValueLike};
 
 use super::{Operator, op};
 use crate::import::{
@@ -175,20 +175,7 @@ fn if_<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
 /// Branches of different rank: exporters write so when a dimension is squeezed where it is 1. Ranks are static here, so the first branch
 /// is compiled, and a run whose condition does not hold is an error.
 fn assume<'c>(n: &mut NodeContext<'_, 'c>, condition: Val<'c>, graph: &Graph) -> Outputs<'c> {
-    let bits = n.b.context().int_type(64);
-    n.b.if_(
-        condition,
-        &[],
-        |_| vec![],
-        |b| {
-            let number = |v: i64| b.int(bits, v);
-            let arguments = [number(FailCode::NotEqual as i64), number(0), number(0), number(1)];
-            let callee = FlatSymbolRefAttribute::new(b.context(), FAIL).into();
-            b.op("func.call", &arguments, &[], &[("callee", callee)], vec![]);
-            vec![]
-        },
-    );
-    n.checks = true;
+    n.check(Scalar::Dyn(condition), "its condition", FailCode::NotEqual, Scalar::Int(0), Scalar::Int(1));
     inline(n, graph, &[])
 }
 

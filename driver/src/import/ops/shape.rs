@@ -59,7 +59,9 @@ fn reshape<'c>(n: &mut NodeContext<'_, 'c>) -> Outputs<'c> {
     let Some(shape) = n.list(1)? else { return Err(n.wrong("input 1 is missing")) };
     let keep_zero = n.flag("allowzero", false)?;
     let dims = reshaped(n, &x, &shape, keep_zero);
-    one(n.reshape(&x, dims)?)
+    let made = n.reshape(&x, dims)?;
+    n.expect_same_count(&x.dims, &made.dims)?;
+    one(made)
 }
 
 /// The dims that a Reshape asks for: 0 copies, -1 is the rest.

@@ -136,8 +136,13 @@ impl Cluster<'_> {
                 }
                 self.write(w, lane, target, bytes);
             } else {
-                if marked {
-                    self.touch(w, actor, inst, target, size as u64, READ, None);
+                // Which lane reads an element is open: two of them do, so that no one's own order is enough.
+                for reader in [lane, (lane + LANES / 2) % LANES] {
+                    if marked {
+                        let stamp = self.clocks.stamp(w.base + reader as u32, inst.line, false);
+                        let actor = Actor { lane: reader, stamp, proxy: false };
+                        self.touch(w, actor, inst, target, size as u64, READ, None);
+                    }
                 }
                 self.read(w, lane, target, bytes);
                 *value = bytes.iter().rev().fold(0, |v, b| v << 8 | u64::from(*b));

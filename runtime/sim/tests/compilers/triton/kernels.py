@@ -48,8 +48,14 @@ def matmul(a, b, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
     depth = tl.arange(0, BK)
     acc = tl.zeros([BM, BN], SUM)
     for p in range(0, k, BK):
-        x = tl.load(a + rows[:, None] * k + p + depth[None, :], mask=(rows[:, None] < m) & (p + depth[None, :] < k), other=0.0)
-        y = tl.load(b + (p + depth[:, None]) * n + columns[None, :], mask=(p + depth[:, None] < k) & (columns[None, :] < n), other=0.0)
+        x = tl.load(
+            a + rows[:, None] * k + p + depth[None, :], mask=(rows[:, None] < m) & (p + depth[None, :] < k), other=0.0
+        )
+        y = tl.load(
+            b + (p + depth[:, None]) * n + columns[None, :],
+            mask=(p + depth[:, None] < k) & (columns[None, :] < n),
+            other=0.0,
+        )
         acc = tl.dot(x, y, acc, out_dtype=SUM)
     inside = (rows[:, None] < m) & (columns[None, :] < n)
     tl.store(c + rows[:, None] * n + columns[None, :], acc.to(c.dtype.element_ty), mask=inside)
