@@ -60,7 +60,7 @@ def Cute_StaticOp : Cute_Op<"static", [Pure, ConstantLike]> {
 def Cute_AppendToRankOp : Cute_InferredOp<"append_to_rank"> {
   let summary = "Unit modes at the end up to a rank";
   let arguments = (ins AnyType:$input, I64Attr:$rank);
-  let assemblyFormat = "`<` $rank `>` `(` $input `)` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`<` $rank `>` `` `(` $input `)` attr-dict `:` functional-type(operands, results)";
 }
 def Cute_ComposedGetInnerOp : Cute_AccessorOp<"composed_get_inner"> { let summary = "The map applied last"; }
 def Cute_ComposedGetOffsetOp : Cute_AccessorOp<"composed_get_offset"> { let summary = "The offset added between the maps"; }
@@ -84,7 +84,7 @@ def Cute_GetStrideOp : Cute_AccessorOp<"get_stride"> { let summary = "The stride
 def Cute_PrependToRankOp : Cute_InferredOp<"prepend_to_rank"> {
   let summary = "Unit modes in front up to a rank";
   let arguments = (ins AnyType:$input, I64Attr:$rank);
-  let assemblyFormat = "`<` $rank `>` `(` $input `)` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`<` $rank `>` `` `(` $input `)` attr-dict `:` functional-type(operands, results)";
 }
 def Cute_SelectOp : Cute_PlaceOp<"select", 0> { let summary = "The listed modes"; }
 def Cute_ToCoordOp : Cute_AccessorOp<"to_coord"> { let summary = "The same integers as a coordinate"; }
@@ -115,13 +115,13 @@ def Cute_FlattenOp : Cute_UnaryOp<"flatten"> { let summary = "Without nesting"; 
 def Cute_GroupModesOp : Cute_InferredOp<"group_modes"> {
   let summary = "Modes `begin` to `end` as one mode";
   let arguments = (ins AnyType:$input, I64Attr:$begin, I64Attr:$end);
-  let assemblyFormat = "`<` $begin `,` $end `>` `(` $input `)` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`<` $begin `,` $end `>` `` `(` $input `)` attr-dict `:` functional-type(operands, results)";
 }
 def Cute_LeftInverseOp : Cute_UnaryOp<"left_inverse"> { let summary = "From offsets back to indices: `L(inverse(L(i))) = L(i)`"; }
 def Cute_RecastLayoutOp : Cute_InferredOp<"recast_layout"> {
   let summary = "The same memory as elements of another width";
   let arguments = (ins AnyType:$input, I64Attr:$new_bits, I64Attr:$old_bits);
-  let assemblyFormat = "`<` $new_bits `,` $old_bits `>` `(` $input `)` attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "`<` $new_bits `,` $old_bits `>` `` `(` $input `)` attr-dict `:` type($input) `->` type($result)";
 }
 def Cute_RightInverseOp : Cute_UnaryOp<"right_inverse"> { let summary = "From offsets to indices: `L(inverse(o)) = o`"; }
 def Cute_SliceOp : Cute_BinaryOp<"slice"> {

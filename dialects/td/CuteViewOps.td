@@ -80,7 +80,7 @@ def Cute_MakeFragmentOp : Cute_FragmentOp<"make_fragment"> {
     C1: the shape is static. C2: the atom holds the operand in registers.
   }];
   let arguments = (ins StrAttr:$operand_name, AnyType:$mma, AnyType:$partition);
-  let assemblyFormat = "`<` $operand_name `>` `(` $mma `,` $partition `)` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`<` $operand_name `>` `` `(` $mma `,` $partition `)` attr-dict `:` functional-type(operands, results)";
 }
 
 //===-- Atoms -------------------------------------------------------------------------------------------------===//
@@ -88,7 +88,7 @@ def Cute_MakeFragmentOp : Cute_FragmentOp<"make_fragment"> {
 def Cute_MakeTiledCopyForOp : Cute_InferredOp<"make_tiled_copy_for"> {
   let summary = "The copy whose threads hold what they hold of an operand of an MMA";
   let arguments = (ins StrAttr:$operand_name, AnyType:$atom, AnyType:$mma);
-  let assemblyFormat = "`<` $operand_name `>` `(` $atom `,` $mma `)` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`<` $operand_name `>` `` `(` $atom `,` $mma `)` attr-dict `:` functional-type(operands, results)";
 }
 def Cute_MakeTiledCopyOp : Cute_InferredOp<"make_tiled_copy"> {
   let summary = "A copy atom, threads as a layout over the tile, and values as a layout that each thread has";
@@ -107,10 +107,42 @@ def Cute_PartitionOp : Cute_InferredOp<"partition"> {
     ```
   }];
   let arguments = (ins StrAttr:$operand_name, AnyType:$tiled, AnyType:$view, AnyType:$thread);
-  let assemblyFormat = "`<` $operand_name `>` `(` $tiled `,` $view `,` $thread `)` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`<` $operand_name `>` `` `(` $tiled `,` $view `,` $thread `)` attr-dict `:` functional-type(operands, results)";
 }
 def Cute_RetileOp : Cute_BinaryOp<"retile"> {
   let summary = "A fragment of an MMA seen as a tiled copy's: ((values, atoms), rest, ...)";
+}
+
+//===-- Tensor copies ----------------------------------------------------------------------------------------===//
+
+def Cute_TmaLoadOp : Cute_Op<"tma_load", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Loads a box of a tensor into shared memory";
+  let description = [{
+    One thread issues it. `map` points to the tensor map (a kernel parameter), `coord` holds one integer for each mode of the destination, in the tensor's elements; the copy completes
+    on the mbarrier. Elements beyond the tensor are zero.
+
+    C1: the destination is a view of smem that is one box: its modes, coalesced, are single, compact and in the order of their strides, at most 256 long, and the contiguous one is no
+    longer than the swizzle. C2: its pointer is aligned to the swizzle's pattern (128 bytes without one). C3: one integer of at most 32 bits for each mode. C4: the map is an `!llvm.ptr`, the
+    barrier an `!llvm.ptr<3>`.
+    ```mlir
+    cute.tma_load(%map, %coord, %sA, %barrier) : (!llvm.ptr, !cute.int_tuple<"(?,?)">, !sA, !llvm.ptr<3>) -> ()
+    ```
+  }];
+  let arguments = (ins AnyType:$map, AnyType:$coord, AnyType:$destination, AnyType:$barrier);
+  let assemblyFormat = "`(` $map `,` $coord `,` $destination `,` $barrier `)` attr-dict `:` functional-type(operands, results)";
+}
+def Cute_TmaStoreOp : Cute_Op<"tma_store", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Stores shared memory to a box of a tensor, or combines it into the box";
+  let description = [{
+    One thread issues it; it belongs to that thread's open group of bulk copies. Elements beyond the tensor are not written. With `add`, `min`, `max`, `and`, `or` or `xor` the elements are combined.
+    C1 to C4 as of `cute.tma_load`, without a barrier. C5: the operation is one of these.
+    ```mlir
+    cute.tma_store(%map, %coord, %sC) : (!llvm.ptr, !cute.int_tuple<"(?,?)">, !sC) -> ()
+    cute.tma_store<"add">(%map, %coord, %sC) : (!llvm.ptr, !cute.int_tuple<"(?,?)">, !sC) -> ()
+    ```
+  }];
+  let arguments = (ins AnyType:$map, AnyType:$coord, AnyType:$source, OptionalAttr<StrAttr>:$reduction);
+  let assemblyFormat = "(`<` $reduction^ `>` ``)? `(` $map `,` $coord `,` $source `)` attr-dict `:` functional-type(operands, results)";
 }
 
 //===-- Work --------------------------------------------------------------------------------------------------===//
@@ -150,12 +182,13 @@ def Cute_FillOp : Cute_WorkOp<"fill"> {
   let assemblyFormat = "`(` $value `,` $view `)` attr-dict `:` functional-type(operands, results)";
 }
 def Cute_GemmOp : Cute_WorkOp<"gemm"> {
-  let summary = "D = A B + C on one thread's fragments";
+  let summary = "D = A B + C on one thread's parts";
   let description = [{
-    Fragments are (values, M), (values, N) and (values, M, N), with a K mode at the end of A and B or without one; the atom is repeated over M, N and K.
+    Parts are (values, M, K) of A, (values, N, K) of B and (values, M, N) of C and D; K may be missing. The atom is repeated over M, N and K. What `wgmma` takes from shared memory is the
+    partition itself, whose values are the whole tile of the atom; its sums are ready when the operation is over (it fences, commits and waits).
 
-    C1: D and C are register views of the accumulator's type, with the same layout. C2: A and B are register views of the atom's types. C3: the
-    sizes of the value modes are the atom's. C4: M, N and K agree.
+    C1: D and C are register views of the accumulator's type, with the same layout. C2: A and B are views of the atom's types, in registers or in shared memory as the atom takes them; in shared
+    memory the hardware can read them, and their pointers are aligned to the swizzle's pattern. C3: the sizes of the value modes are the atom's. C4: M, N and K agree.
     ```mlir
     cute.gemm(%mma, %d, %a, %b, %c) : (!mma, !rC, !rA, !rB, !rC) -> ()
     ```
@@ -184,7 +217,7 @@ def Cute_DescriptorOp : Cute_Op<"descriptor", [Pure]> {
   }];
   let arguments = (ins StrAttr:$operand_name, AnyType:$mma, AnyType:$view);
   let results = (outs I64:$result);
-  let assemblyFormat = "`<` $operand_name `>` `(` $mma `,` $view `)` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`<` $operand_name `>` `` `(` $mma `,` $view `)` attr-dict `:` functional-type(operands, results)";
 }
 
 #endif

@@ -81,6 +81,8 @@ fn is_pure(name: &str) -> bool {
         "cute.make_fragment",
         "cute.make_fragment_like",
         "cute.store",
+        "cute.tma_load",
+        "cute.tma_store",
     ];
     name.starts_with("cute.") && !works.contains(&name)
 }

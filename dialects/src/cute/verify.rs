@@ -7,7 +7,7 @@ use crate::{
 };
 use cute_layout::{
     Int, Slot,
-    atom::{CopyAtom, CopyKind, Descriptor, Element, Major, MmaAtom, MmaKind, Operand, Side},
+    atom::{CopyAtom, CopyKind, Descriptor, Element, Major, MmaAtom, MmaKind, Operand, Side, TmaBox},
 };
 use melior::ir::ValueLike;
 
@@ -28,6 +28,7 @@ pub fn verify(op: Op<'_>) -> Verdict {
         "cute.load" => element_access(view, view.results().first().copied(), 0),
         "cute.make_ptr" => make_ptr(view),
         "cute.static" => constant(view),
+        "cute.tma_load" | "cute.tma_store" => tma(view),
         "cute.store" => element_access(view, view.operands().first().copied(), 1),
         _ => make(view),
     }
@@ -300,6 +301,54 @@ fn copy_spaces(atom: &CopyAtom, from: &View, to: &View) -> Verdict {
     }
 }
 
+/// The box of a tensor copy.
+pub fn tma_box(part: &View) -> Result<TmaBox, String> {
+    if part.ptr.space != Space::Shared {
+        return Err(format!("C1: copies between a tensor and smem, got {}", part.ptr.space));
+    }
+    let made = TmaBox::of_shared(&composed(part)?, part.ptr.element).map_err(|error| format!("C1: {error}"))?;
+    let pattern = made.shared_alignment();
+    if part.ptr.align % pattern != 0 {
+        let align = part.ptr.align;
+        return Err(format!(
+            "C2: a box starts at a multiple of {pattern} bytes, and its pointer is only known to be aligned to {align}: state align<{pattern}>"
+        ));
+    }
+    Ok(made)
+}
+
+/// The combining operations of `cute.tma_store`.
+const REDUCTIONS: [&str; 6] = ["add", "min", "max", "and", "or", "xor"];
+
+fn tma(view: OpView<'_>) -> Verdict {
+    let operands = view.operands();
+    let made = tma_box(&view_of(operands.get(2), "shared memory")?)?;
+    let coord = operands.get(1).and_then(|c| types::of_operand(c.r#type()));
+    let leaves = match &coord {
+        Some(Cute::Ints(_, ints)) => ints.leaves().len(),
+        _ => return Err("C3: the coordinate is an int_tuple".into()),
+    };
+    let narrow = coord.iter().flat_map(leaves::all).all(|leaf| !leaf.facts().wide);
+    if leaves != made.modes.len() || !narrow {
+        return Err(format!(
+            "C3: the coordinate has {} integers of 32 bits, one for each mode, got {leaves}",
+            made.modes.len()
+        ));
+    }
+    let pointer = |i: usize, wanted: &str| match operands.get(i).map(|p| p.r#type().to_string()) {
+        Some(found) if found != wanted => Err(format!("C4: operand {i} is an {wanted}, got {found}")),
+        _ => Ok(()),
+    };
+    pointer(0, "!llvm.ptr")?;
+    pointer(3, "!llvm.ptr<3>")?;
+    match view.string("reduction") {
+        Some(name) if !REDUCTIONS.contains(&name.as_str()) => {
+            Err(format!("C5: combines by {}, got {name:?}", REDUCTIONS.join(", ")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The atom of an MMA operand.
 fn mma_atom(value: Option<&Val<'_>>) -> Result<MmaAtom, String> {
     match value.and_then(|v| value_of(*v)) {
@@ -403,11 +452,7 @@ pub fn descriptor_of(view: OpView<'_>) -> Result<Descriptor, String> {
 }
 
 fn descriptor(tile: &View, element: Element, major: Major) -> Result<Descriptor, String> {
-    let plain = || cute_layout::Swizzle::new(0, 4, 3).map_err(|error| error.to_string());
-    let composed = match &tile.layout {
-        super::ViewLayout::Composed(composed) => composed.clone(),
-        super::ViewLayout::Plain(layout) => cute_layout::ComposedLayout::swizzled(plain()?, layout.clone()),
-    };
+    let composed = composed(tile)?;
     if composed
         .offset
         .leaves()
@@ -417,4 +462,15 @@ fn descriptor(tile: &View, element: Element, major: Major) -> Result<Descriptor,
         return Err(format!("C1: the offset {} is not known to be a multiple of 16 bytes", composed.offset));
     }
     Descriptor::of_layout(&composed, element, major).map_err(|error| format!("C1: {error}"))
+}
+
+/// A view's layout under a swizzle, that of nothing where it has none.
+fn composed(view: &View) -> Result<cute_layout::ComposedLayout, String> {
+    match &view.layout {
+        super::ViewLayout::Composed(composed) => Ok(composed.clone()),
+        super::ViewLayout::Plain(layout) => {
+            let none = cute_layout::Swizzle::new(0, 4, 3).map_err(|error| error.to_string())?;
+            Ok(cute_layout::ComposedLayout::swizzled(none, layout.clone()))
+        }
+    }
 }

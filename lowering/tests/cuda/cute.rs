@@ -1,7 +1,15 @@
 //! The examples of `docs/cute.md`, compiled and run on the simulator.
 
-use aitmlir_dialects::{new_context, pass::run_pass};
-use aitmlir_lowering::cuda::{chip, codegen, to_nvvm::TO_NVVM};
+use aitmlir_dialects::{
+    ait::OpView,
+    builder::{block_of, operations_of},
+    new_context,
+    pass::run_pass,
+};
+use aitmlir_lowering::cuda::{
+    chip, codegen,
+    to_nvvm::{self, TO_NVVM},
+};
 use half::f16;
 use melior::{
     Context,
@@ -10,12 +18,14 @@ use melior::{
 use ptx_sim::{Args, GlobalMemory, Launch, Use, compile, run};
 
 /// The PTX of a module in the cute dialect.
-fn ptx(context: &Context, mut module: Module<'_>, chip: &str) -> String {
+fn ptx(context: &Context, mut module: Module<'_>, chip: &str) -> (String, Vec<String>) {
     assert!(module.as_operation().verify(), "the kernel verifies");
     // SAFETY: the module outlives the pass.
     let op = unsafe { OperationRef::from_raw(module.as_operation().to_raw()) };
     run_pass(&TO_NVVM, op, &[]).expect("the example lowers");
-    codegen::ptx(context, &mut module, chip::chip(chip).expect("a chip")).expect("LLVM compiles it")
+    let functions = block_of(op, 0).map(operations_of).unwrap_or_default();
+    let maps = functions.into_iter().flat_map(|f| OpView(f).strings(to_nvvm::MAPS)).collect();
+    (codegen::ptx(context, &mut module, chip::chip(chip).expect("a chip")).expect("LLVM compiles it"), maps)
 }
 
 /// An argument of a kernel.
@@ -26,13 +36,38 @@ pub enum Arg<'a> {
     Out(usize),
     /// A number.
     Int(u32),
+    /// A tensor map of a dense matrix with these rows and columns, in these bytes, with what the kernel asks of it.
+    MapIn(&'a [u8], [u64; 2]),
+    /// The same of a matrix that the kernel writes.
+    MapOut([u64; 2]),
+}
+
+/// The tensor map that parameter `i` of a kernel must be, from what lowering has written on it: `0: f16 box [64, 64] swizzle 128`.
+fn tensor_map(asked: &[String], i: usize, address: u64, [rows, columns]: [u64; 2]) -> (ptx_sim::TensorMap, u64) {
+    let prefix = format!("{i}: ");
+    let text = asked.iter().find_map(|text| text.strip_prefix(&prefix)).expect("the kernel asks for the map");
+    let (element, rest) = text.split_once(" box [").expect("a box");
+    let (boxes, swizzle) = rest.split_once("] swizzle ").expect("a swizzle");
+    let boxes: Vec<u32> = boxes.split(", ").map(|n| n.parse().expect("a size")).collect();
+    let (element, bytes) = match element {
+        "f16" => (ptx_sim::Element::F16, 2),
+        "f32" => (ptx_sim::Element::F32, 4),
+        other => panic!("no test has maps of {other}"),
+    };
+    let swizzle = match swizzle {
+        "0" => ptx_sim::Swizzle::None,
+        "128" => ptx_sim::Swizzle::B128,
+        other => panic!("no test has a swizzle of {other}"),
+    };
+    let map = ptx_sim::TensorMap::tiled(element, address, &[columns, rows], &boxes, swizzle);
+    (map, rows * columns * bytes)
 }
 
 /// Compiles and runs an example.
 fn simulate(text: &str, kernel: &str, grid: [u32; 3], threads: u32, args: &[Arg<'_>]) -> Vec<u8> {
     let context = new_context();
     let module = Module::parse(&context, text).expect("the example parses");
-    let chip = if text.contains("wgmma") { "sm_90a" } else { "sm_80" };
+    let chip = if text.contains("wgmma") || text.contains("tma_load") { "sm_90a" } else { "sm_80" };
     simulate_module(&context, module, chip, kernel, grid, threads, args)
 }
 
@@ -46,7 +81,7 @@ pub fn simulate_module(
     threads: u32,
     args: &[Arg<'_>],
 ) -> Vec<u8> {
-    let ptx = ptx(context, module, chip);
+    let (ptx, maps) = ptx(context, module, chip);
     assert!(!ptx.contains(".local"), "registers stay registers:\n{ptx}");
     let mut global = GlobalMemory::default();
     let program = compile(&ptx, kernel, &mut global).unwrap_or_else(|error| panic!("{error}\n{ptx}"));
@@ -65,6 +100,17 @@ pub fn simulate_module(
                 params.u64(address)
             }
             Arg::Int(value) => params.u32(*value),
+            Arg::MapIn(bytes, sizes) => {
+                let address = global.allocate(&format!("argument {i}"), bytes.len() as u64, Use::Input);
+                global.upload(address, bytes).expect("an input");
+                params.map(&tensor_map(&maps, i, address, *sizes).0)
+            }
+            Arg::MapOut(sizes) => {
+                let (_, bytes) = tensor_map(&maps, i, 0, *sizes);
+                let address = global.allocate(&format!("argument {i}"), bytes, Use::Output);
+                output = Some((address, bytes as usize));
+                params.map(&tensor_map(&maps, i, address, *sizes).0)
+            }
         };
     }
     let params = params.done().expect("the parameters fit");
@@ -162,5 +208,41 @@ fn a_whole_gemm() {
         // One rounding to f16 of a sum in f32.
         let error = (out.to_f64() - expected).abs();
         assert!(error <= expected.abs() / 2048.0 + 1e-4, "element {i}: {out}, not {expected}");
+    }
+}
+
+#[test]
+fn a_box_of_a_tensor() {
+    let (rows, columns) = (128, 192);
+    let matrix = random(rows * columns, 9);
+    let sizes = [rows as u64, columns as u64];
+    // Boxes go across the diagonal: box (1, 2) of the matrix is box (2, 1) of the other.
+    let args = [Arg::MapIn(&bytes(&matrix), sizes), Arg::MapOut([sizes[1], sizes[0]])];
+    let out = halves(&simulate(example!("tma-copy"), "move", [2, 3, 1], 32, &args));
+    for i in 0..columns {
+        for j in 0..rows {
+            let (from_i, from_j) = (j / 64 * 64 + i % 64, i / 64 * 64 + j % 64);
+            assert_eq!(out[i * rows + j], matrix[from_i * columns + from_j], "({i},{j})");
+        }
+    }
+}
+
+#[test]
+fn a_gemm_through_tma() {
+    // Rows and columns that are no multiples of a tile: TMA reads zeros beyond them, and writes nothing.
+    let (m, n, k) = (100, 72, 192);
+    let (a, b) = (random(m * k, 10), random(n * k, 11));
+    let sizes = |rows: usize, columns: usize| [rows as u64, columns as u64];
+    let (a_bytes, b_bytes) = (bytes(&a), bytes(&b));
+    let args = [
+        Arg::MapIn(&a_bytes, sizes(m, k)),
+        Arg::MapIn(&b_bytes, sizes(n, k)),
+        Arg::MapOut(sizes(m, n)),
+        Arg::Int(k as u32),
+    ];
+    let out = simulate(example!("tma-gemm"), "tma_gemm", [2, 2, 1], 128, &args);
+    for (i, (out, expected)) in out.chunks(4).zip(product(&a, &b, [m, n, k])).enumerate() {
+        let out = f64::from(f32::from_le_bytes([out[0], out[1], out[2], out[3]]));
+        assert!((out - expected).abs() < 1e-4, "element {i}: {out}, not {expected}");
     }
 }

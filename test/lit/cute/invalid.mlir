@@ -364,3 +364,50 @@ func.func @gemm_c2_space(%m: !mma, %a: !a, %b: !b, %c: !c) {
   cute.gemm(%m, %c, %a, %b, %c) : (!mma, !c, !a, !b, !c) -> ()
   return
 }
+// -----
+
+func.func @tma_c1_space(%map: !llvm.ptr, %at: !cute.int_tuple<"(0,0)">, %v: !cute.view<f16, gmem, align<128>, "(64,64):(64,1)">, %bar: !llvm.ptr<3>) {
+  // expected-error@+1 {{'cute.tma_load' op C1: copies between a tensor and smem, got gmem}}
+  cute.tma_load(%map, %at, %v, %bar) : (!llvm.ptr, !cute.int_tuple<"(0,0)">, !cute.view<f16, gmem, align<128>, "(64,64):(64,1)">, !llvm.ptr<3>) -> ()
+  return
+}
+
+// -----
+
+func.func @tma_c1_compact(%map: !llvm.ptr, %at: !cute.int_tuple<"(0,0)">, %v: !cute.view<f16, smem, align<128>, "(64,64):(72,1)">, %bar: !llvm.ptr<3>) {
+  // expected-error@+1 {{'cute.tma_load' op C1: tma: mode 0: there is no box with stride 72 there; there is the compact stride 64}}
+  cute.tma_load(%map, %at, %v, %bar) : (!llvm.ptr, !cute.int_tuple<"(0,0)">, !cute.view<f16, smem, align<128>, "(64,64):(72,1)">, !llvm.ptr<3>) -> ()
+  return
+}
+
+// -----
+
+func.func @tma_c2(%map: !llvm.ptr, %at: !cute.int_tuple<"(0,0)">, %v: !cute.view<f16, smem, align<128>, "S<3,3,3> o 0 o (64,64):(64,1)">) {
+  // expected-error@+1 {{'cute.tma_store' op C2: a box starts at a multiple of 1024 bytes, and its pointer is only known to be aligned to 128: state align<1024>}}
+  cute.tma_store(%map, %at, %v) : (!llvm.ptr, !cute.int_tuple<"(0,0)">, !cute.view<f16, smem, align<128>, "S<3,3,3> o 0 o (64,64):(64,1)">) -> ()
+  return
+}
+
+// -----
+
+func.func @tma_c3(%map: !llvm.ptr, %at: !cute.int_tuple<"(0,0,0)">, %v: !cute.view<f16, smem, align<128>, "(64,64):(64,1)">) {
+  // expected-error@+1 {{'cute.tma_store' op C3: the coordinate has 2 integers of 32 bits, one for each mode, got 3}}
+  cute.tma_store(%map, %at, %v) : (!llvm.ptr, !cute.int_tuple<"(0,0,0)">, !cute.view<f16, smem, align<128>, "(64,64):(64,1)">) -> ()
+  return
+}
+
+// -----
+
+func.func @tma_c4(%map: !llvm.ptr, %at: !cute.int_tuple<"(0,0)">, %v: !cute.view<f16, smem, align<128>, "(64,64):(64,1)">, %bar: !llvm.ptr) {
+  // expected-error@+1 {{'cute.tma_load' op C4: operand 3 is an !llvm.ptr<3>, got !llvm.ptr}}
+  cute.tma_load(%map, %at, %v, %bar) : (!llvm.ptr, !cute.int_tuple<"(0,0)">, !cute.view<f16, smem, align<128>, "(64,64):(64,1)">, !llvm.ptr) -> ()
+  return
+}
+
+// -----
+
+func.func @tma_c5(%map: !llvm.ptr, %at: !cute.int_tuple<"(0,0)">, %v: !cute.view<f16, smem, align<128>, "(64,64):(64,1)">) {
+  // expected-error@+1 {{'cute.tma_store' op C5: combines by add, min, max, and, or, xor, got "mul"}}
+  cute.tma_store<"mul">(%map, %at, %v) : (!llvm.ptr, !cute.int_tuple<"(0,0)">, !cute.view<f16, smem, align<128>, "(64,64):(64,1)">) -> ()
+  return
+}

@@ -145,7 +145,12 @@ fn word<'c>(b: Builder<'c>, bits: u32) -> Type<'c> {
 }
 
 /// An address in shared memory as an i32.
-fn shared_address<'c>(state: &State<'c>, b: Builder<'c>, view: &Lowered<'c>, offset: &Int) -> Result<Val<'c>, String> {
+pub fn shared_address<'c>(
+    state: &State<'c>,
+    b: Builder<'c>,
+    view: &Lowered<'c>,
+    offset: &Int,
+) -> Result<Val<'c>, String> {
     if as_view(view)?.ptr.space != Space::Shared {
         return Err("needs shared memory".into());
     }

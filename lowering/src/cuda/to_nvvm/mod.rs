@@ -6,12 +6,13 @@
 //!
 //! * [`values`]: values, names, integer code
 //! * [`memory`]: pointers, shared memory, registers, loads and stores
-//! * [`copy`]: copies by atom
+//! * [`copy`]: copies by atom, [`tma`] of boxes of tensors
 //! * [`mma`]: matrix products of a warp, [`wgmma`] of a warpgroup
 
 mod copy;
 mod memory;
 mod mma;
+mod tma;
 mod values;
 mod wgmma;
 
@@ -24,6 +25,7 @@ use aitmlir_dialects::{
     types::{Op, Types},
 };
 use melior::ir::{ValueLike, operation::OperationLike};
+pub use tma::MAPS;
 use values::{Lowered, State};
 
 /// The declaration of the pass.
@@ -106,6 +108,8 @@ fn lower<'c>(state: &mut State<'c>, op: Op<'c>) -> Result<(), String> {
             Ok(())
         }
         "cute.store" => memory::store(state, b, view),
+        "cute.tma_load" => tma::load(state, b, view),
+        "cute.tma_store" => tma::store(state, b, view),
         _ => evaluate(state, b, view),
     }
 }
