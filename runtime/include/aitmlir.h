@@ -79,7 +79,16 @@ typedef struct aitmlir_options {
   int32_t threads;          /* threads of a run; 0: one */
   int32_t device_index;     /* for a model compiled for CUDA: which of the driver's GPUs it runs on */
   const aitmlir_device *device; /* the device it runs on instead; NULL: a GPU of the CUDA driver */
+  int32_t graphs;               /* on a device: see below; 0: none */
+  int32_t reserved;             /* zero */
 } aitmlir_options;
+
+/*
+ * Graphs: a run whose tensors are all in device memory, and that does nothing but launch kernels, is captured into a graph when it comes
+ * for the second time with the same addresses, sizes and shapes; from then on it is one launch. Each concurrent run keeps at most
+ * aitmlir_options.graphs of them, those used last. What is in the memory may change from run to run; memory that is freed and made again
+ * at the same address is the same to a graph.
+ */
 
 /* A tensor in memory of the caller (or of a result). */
 typedef struct aitmlir_tensor {

@@ -8,7 +8,8 @@ use crate::checks::{
 };
 use crate::constants::{ConstantSet, checked_bytes};
 use crate::cpu::check_features;
-use crate::device::session::{DeviceConstants, DeviceContext, DeviceModel, DeviceRun};
+use crate::device::graphs::Key;
+use crate::device::session::{DeviceConstants, DeviceContext, DeviceModel, DeviceRun, Replay};
 use crate::device::{Device, Object, cuda};
 use crate::error::{Error, Result};
 use crate::info::{ConstantInfo, Dim, ModelInfo, TensorInfo};
@@ -28,6 +29,8 @@ pub struct Options<'a> {
     pub threads: usize,
     /// Where a model runs that was compiled for a device.
     pub device: DeviceChoice,
+    /// So many graphs each concurrent run keeps of runs that come again on the same device memory; 0 for none.
+    pub graphs: usize,
 }
 
 /// Which device a model runs on.
@@ -62,6 +65,7 @@ pub struct Model {
     contexts: Mutex<Vec<Context>>,
     device: Option<DeviceModel>,
     pool: RwLock<Arc<Pool>>,
+    graphs: usize,
     info: ModelInfo,
     program: &'static Program,
 }
@@ -89,6 +93,7 @@ impl Model {
             contexts: Mutex::new(Vec::new()),
             device,
             pool: RwLock::new(Arc::new(pool)),
+            graphs: options.graphs,
             info,
             program,
         };
@@ -185,7 +190,18 @@ impl Model {
                         context.device = Some(DeviceContext::new(model.device)?);
                     }
                     let checks = self.info.device.as_ref().is_some_and(|info| info.checks);
-                    let start = |memory| DeviceRun::new(model, constants, memory, stream, checks);
+                    let replay = match &outputs {
+                        Outputs::Caller(buffers) if self.graphs > 0 && !checks => {
+                            let key = Key::of(
+                                inputs,
+                                buffers,
+                                constants.data(0).map_or(std::ptr::null(), |data| data.cast_const()),
+                            );
+                            key.map(|key| Replay::new(key, self.graphs))
+                        }
+                        _ => None,
+                    };
+                    let start = |memory| DeviceRun::new(model, constants, memory, stream, checks, replay);
                     Run::on_device(&self.info, inputs, outputs, host, context, start)?
                 }
                 _ => Run::new(&self.info, inputs, outputs, host, context),

@@ -104,13 +104,26 @@ impl<'a, 'o> Run<'a, 'o> {
     /// # Safety
     /// `entry` is of a program that keeps the contract with the runtime.
     pub(crate) unsafe fn execute(&mut self, entry: Entry, pool: &Pool) -> Result<()> {
-        let scratch = std::mem::replace(self.scratch, Buffer::empty());
-        let state = ThreadState::with_scratch(pool, scratch);
-        let run = std::ptr::from_mut(self).cast::<c_void>();
-        // SAFETY: the caller's promise; the program uses `run` only within this call.
-        let body = || unsafe { entry(run) };
-        let result = catch_unwind(AssertUnwindSafe(|| with_state(&state, body)));
-        *self.scratch = state.into_scratch();
+        let known = self.device.as_mut().map(DeviceRun::replay).transpose()?.flatten();
+        let result = match known {
+            Some(dims) => {
+                self.write_dims(&dims);
+                Ok(())
+            }
+            None => {
+                // SAFETY: the caller's promise.
+                let result = unsafe { self.call(entry, pool) };
+                let comes_again = self.device.as_ref().is_some_and(DeviceRun::may_come_again);
+                let dims = if comes_again { self.output_shapes() } else { Vec::new() };
+                let again = match &mut self.device {
+                    Some(device) if result.is_ok() => !device.keep_graph(&dims)?,
+                    Some(device) => device.give_up_capture(),
+                    None => false,
+                };
+                // SAFETY: as above. What was captured in vain has not run.
+                if again { unsafe { self.call(entry, pool) } } else { result }
+            }
+        };
         match result {
             Ok(()) => match self.device.take().map(DeviceRun::finish).transpose()?.flatten() {
                 Some((site, check)) => Err(self.failure(site, check)),
@@ -125,6 +138,37 @@ impl<'a, 'o> Run<'a, 'o> {
                 },
             }),
         }
+    }
+
+    /// Calls an entry of the program, and catches what unwinds from it.
+    ///
+    /// # Safety
+    /// As of [`Run::execute`].
+    unsafe fn call(&mut self, entry: Entry, pool: &Pool) -> std::thread::Result<()> {
+        let scratch = std::mem::replace(self.scratch, Buffer::empty());
+        let state = ThreadState::with_scratch(pool, scratch);
+        let run = std::ptr::from_mut(self).cast::<c_void>();
+        // SAFETY: the caller's promise; the program uses `run` only within this call.
+        let body = || unsafe { entry(run) };
+        let result = catch_unwind(AssertUnwindSafe(|| with_state(&state, body)));
+        *self.scratch = state.into_scratch();
+        result
+    }
+
+    /// The shapes of the caller's outputs, as the program has written them.
+    fn output_shapes(&self) -> Vec<Vec<i64>> {
+        match &self.outputs {
+            Outputs::Caller(buffers) => buffers.iter().map(|buffer| buffer.dims.to_vec()).collect(),
+            Outputs::Owned(_) => Vec::new(),
+        }
+    }
+
+    /// Writes the shapes of the caller's outputs, which a graph does not.
+    fn write_dims(&mut self, dims: &[Vec<i64>]) {
+        if let Outputs::Caller(buffers) = &mut self.outputs {
+            buffers.iter_mut().zip(dims).for_each(|(buffer, dims)| buffer.dims.copy_from_slice(dims));
+        }
+        self.written.fill(true);
     }
 
     /// The run's side on the device.

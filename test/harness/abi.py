@@ -33,7 +33,7 @@ DTYPE_NUMBERS: dict[np.dtype, int] = {dtype: number for number, dtype in DTYPES.
 
 
 class _Options(ctypes.Structure):
-    _fields_ = [("struct_size", c_size_t), ("weights_path", c_char_p), ("threads", c_int32), ("device_index", c_int32), ("device", c_void_p)]
+    _fields_ = [("struct_size", c_size_t), ("weights_path", c_char_p), ("threads", c_int32), ("device_index", c_int32), ("device", c_void_p), ("graphs", c_int32), ("reserved", c_int32)]
 
 
 class _Tensor(ctypes.Structure):

@@ -14,7 +14,7 @@ use super::inputs::{NamedDim, NamedFile, NamedRange, NamedShape, Request, make, 
 use super::library::{Device, Library, Model};
 use super::sim::{self, Simulator};
 use super::tensor::Tensor;
-use super::{bench, inspect, npy};
+use super::{bench, inspect, npy, roofline};
 
 /// Exit codes: 0 done, 1 something is wrong with a file or a tensor, 2 with the command line, 3 an output is not as expected, 4 the
 /// simulator found a fault of a kernel.
@@ -62,6 +62,9 @@ struct ModelArgs {
     /// Write an SVG heat map of each simulated kernel into a folder
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
+    /// On a GPU: keep so many graphs of runs that come again on the same device memory
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    graphs: i32,
     /// Threads of a run; 0 for all cores
     #[arg(long, default_value_t = 1, value_name = "N")]
     threads: i32,
@@ -156,6 +159,15 @@ struct BenchArgs {
     /// Seconds to measure
     #[arg(long, default_value_t = 1.0, value_name = "S")]
     time: f64,
+    /// On a GPU: write what the run reaches of memory and matrix units as an SVG
+    #[arg(long, value_name = "FILE.svg")]
+    roofline: Option<PathBuf>,
+    /// The GPU's memory at most, in TB/s, where it is not known
+    #[arg(long, value_name = "X", requires = "roofline")]
+    peak_tbs: Option<f64>,
+    /// The GPU's matrix units at most, in TFLOP/s [default: dense f16 products, where the GPU is known]
+    #[arg(long, value_name = "X", requires = "roofline")]
+    peak_tflops: Option<f64>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -252,6 +264,12 @@ fn measure(args: &BenchArgs) -> Result<u8> {
     let (model, inputs) = prepare(&library, &args.model, simulator.as_ref())?;
     let plan = bench::Plan { warmup: args.warmup, runs: args.runs, time };
     let report = bench::bench(&library, &model, &inputs, plan, args.model.threads)?;
+    if let Some(path) = &args.roofline {
+        let device = report.device.as_ref().map(|device| device.name.as_str()).unwrap_or("cpu");
+        let peaks = roofline::peaks(device, args.peak_tbs, args.peak_tflops)?;
+        let text = roofline::svg(&report, peaks)?;
+        std::fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
+    }
     if args.json {
         print(&format!("{:#}\n", serde_json::to_value(&report)?))?;
     } else {
@@ -317,7 +335,7 @@ fn prepare<'l>(
     if simulator.is_some() && library.info().device.is_none() {
         bail!("the model was compiled for {}: the simulator runs models for cuda", library.info().target);
     }
-    let model = library.create(args.weights.as_deref(), args.threads, device)?;
+    let model = library.create_with_graphs(args.weights.as_deref(), args.threads, device, args.graphs)?;
     if !constants.is_empty() {
         model.set_constants(&constants)?;
     }

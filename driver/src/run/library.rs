@@ -89,6 +89,17 @@ impl Library {
 
     /// Creates the model: loads its weights. One that was compiled for CUDA runs on `device`, which must outlive it.
     pub fn create(&self, weights: Option<&Path>, threads: i32, device: Device<'_>) -> Result<Model<'_>> {
+        self.create_with_graphs(weights, threads, device, 0)
+    }
+
+    /// The same, with at most so many graphs of runs that come again on the same device memory.
+    pub fn create_with_graphs(
+        &self,
+        weights: Option<&Path>,
+        threads: i32,
+        device: Device<'_>,
+        graphs: i32,
+    ) -> Result<Model<'_>> {
         let weights = weights.map(|path| CString::new(path.as_os_str().as_bytes())).transpose();
         let weights = weights.map_err(|cause| Error::Argument(format!("path of the weights: {cause}")))?;
         let options = types::Options {
@@ -97,6 +108,8 @@ impl Library {
             threads: 1,
             device_index: if let Device::Cuda(ordinal) = device { ordinal } else { 0 },
             device: if let Device::Table(table) = device { table } else { std::ptr::null() },
+            graphs,
+            reserved: 0,
         };
         let mut handle = std::ptr::null_mut();
         // SAFETY: the options live during the call.

@@ -9,5 +9,6 @@ pub mod inputs;
 pub mod inspect;
 pub mod library;
 pub mod npy;
+pub mod roofline;
 pub mod sim;
 pub mod tensor;

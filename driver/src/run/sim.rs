@@ -40,6 +40,21 @@ struct State {
     memory: GlobalMemory,
     kernels: Vec<Kernel>,
     modules: Vec<String>,
+    /// Launches since a capture began.
+    capture: Option<Vec<Started>>,
+    graphs: Vec<Vec<Started>>,
+    graph_launches: u64,
+}
+
+/// A launch of a kernel, by its number.
+#[derive(Clone)]
+struct Started {
+    kernel: usize,
+    grid: [u32; 3],
+    block: [u32; 3],
+    cluster: Option<[u32; 3]>,
+    dynamic_shared: u32,
+    params: Vec<u8>,
 }
 
 struct Kernel {
@@ -57,8 +72,16 @@ thread_local! {
 impl Simulator {
     /// A device without memory in use.
     pub fn new(options: Options) -> Simulator {
-        let memory = GlobalMemory::default();
-        let state = Box::new(Mutex::new(State { options, memory, kernels: Vec::new(), modules: Vec::new() }));
+        let state = State {
+            options,
+            memory: GlobalMemory::default(),
+            kernels: Vec::new(),
+            modules: Vec::new(),
+            capture: None,
+            graphs: Vec::new(),
+            graph_launches: 0,
+        };
+        let state = Box::new(Mutex::new(state));
         let table = table(std::ptr::from_ref::<Mutex<State>>(&state).cast_mut().cast());
         Simulator { table, state }
     }
@@ -70,6 +93,12 @@ impl Simulator {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many graphs were made, and how often graphs were launched.
+    pub fn graphs(&self) -> (usize, u64) {
+        let state = self.state();
+        (state.graphs.len(), state.graph_launches)
     }
 
     /// How many findings there are, and all that is to be said of the kernels that ran.
@@ -229,14 +258,36 @@ unsafe extern "C" fn launch(
         let launch = unsafe { &*launch };
         // SAFETY: as above.
         let params = unsafe { std::slice::from_raw_parts(launch.params, launch.param_count as usize) };
-        let State { options, memory, kernels, .. } = state;
-        let kernel = kernels.get_mut((function as usize).wrapping_sub(1)).ok_or("the kernel is not loaded")?;
-        let start = ptx_sim::Launch {
+        let number = (function as usize).wrapping_sub(1);
+        let kernel = state.kernels.get(number).ok_or("the kernel is not loaded")?;
+        let started = Started {
+            kernel: number,
             grid: launch.grid,
             block: launch.block,
             cluster: (launch.cluster != [1; 3]).then_some(launch.cluster),
             dynamic_shared: launch.shared_bytes,
             params: packed(&kernel.program, params)?,
+        };
+        match &mut state.capture {
+            Some(list) => list.push(started),
+            None => state.run(started)?,
+        }
+        Ok(())
+    })
+}
+
+impl State {
+    /// Runs a launch.
+    fn run(&mut self, started: Started) -> Result<()> {
+        let Started { kernel, grid, block, cluster, dynamic_shared, params } = started;
+        let State { options, memory, kernels, .. } = self;
+        let kernel = kernels.get_mut(kernel).ok_or("the kernel is not loaded")?;
+        let start = ptx_sim::Launch {
+            grid,
+            block,
+            cluster,
+            dynamic_shared,
+            params,
             checks: options.checks,
             counters: options.counters || options.svg.is_some(),
             ..ptx_sim::Launch::default()
@@ -256,7 +307,7 @@ unsafe extern "C" fn launch(
             }
         }
         Ok(())
-    })
+    }
 }
 
 /// The parameters as the kernel has them in memory.
@@ -356,24 +407,33 @@ unsafe extern "C" fn event_elapsed(_: *mut c_void, start: *mut c_void, end: *mut
     0
 }
 
-fn no_graphs(context: *mut c_void) -> i32 {
-    with(context, |_| Err("the simulator has no graphs".to_owned()))
-}
-
 unsafe extern "C" fn capture_begin(context: *mut c_void, _: *mut c_void) -> i32 {
-    no_graphs(context)
+    with(context, |state| match state.capture.replace(Vec::new()) {
+        None => Ok(()),
+        Some(_) => Err("a capture has begun before".to_owned()),
+    })
 }
 
-unsafe extern "C" fn capture_end(context: *mut c_void, _: *mut c_void, _: *mut *mut c_void) -> i32 {
-    no_graphs(context)
+unsafe extern "C" fn capture_end(context: *mut c_void, _: *mut c_void, graph: *mut *mut c_void) -> i32 {
+    with(context, |state| {
+        let launches = state.capture.take().ok_or("no capture has begun")?;
+        state.graphs.push(launches);
+        // SAFETY: the header says that `graph` is writable.
+        unsafe { graph.write(state.graphs.len() as *mut c_void) };
+        Ok(())
+    })
 }
 
-unsafe extern "C" fn graph_launch(context: *mut c_void, _: *mut c_void, _: *mut c_void) -> i32 {
-    no_graphs(context)
+unsafe extern "C" fn graph_launch(context: *mut c_void, graph: *mut c_void, _: *mut c_void) -> i32 {
+    with(context, |state| {
+        let launches = state.graphs.get((graph as usize).wrapping_sub(1)).ok_or("there is no such graph")?.clone();
+        state.graph_launches += 1;
+        launches.into_iter().try_for_each(|started| state.run(started))
+    })
 }
 
-unsafe extern "C" fn graph_destroy(context: *mut c_void, _: *mut c_void) -> i32 {
-    no_graphs(context)
+unsafe extern "C" fn graph_destroy(_: *mut c_void, _: *mut c_void) -> i32 {
+    0
 }
 
 fn table(context: *mut c_void) -> DeviceTable {

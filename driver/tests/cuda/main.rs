@@ -9,7 +9,7 @@ use aitmlir_driver::package::WeightsPlace;
 use aitmlir_driver::run::{
     compare::{Tolerance, compare},
     inputs::{NamedShape, Request, make},
-    library::{Device, Library},
+    library::{Device, Library, Tensors},
     sim::{self, Simulator},
     tensor::Tensor,
 };
@@ -37,6 +37,7 @@ fn main() -> ExitCode {
     let mut trials: Vec<Trial> = trials.collect();
     trials.push(Trial::test("without_a_gpu", without_a_gpu));
     trials.push(Trial::test("checks_name_their_node", checks_name_their_node));
+    trials.push(Trial::test("graphs", graphs));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -149,6 +150,72 @@ fn checks_name_their_node() -> Result<(), Failed> {
             assert_eq!(model.run(&fine)?[0].dims(), [3, 4]);
         }
     }
+    Ok(())
+}
+
+/// Runs that come again on the same memory are graphs, on what is in it by then; others are not, and the oldest graphs go.
+fn graphs() -> Result<(), Failed> {
+    let text = "func.func @main(%x: tensor<?xf32> {ait.dims = [\"n\"]}) -> tensor<?xf32> {\n  %0 = ait.map ins(%x : tensor<?xf32>) -> tensor<?xf32> {\n  \
+        ^bb0(%e: f32):\n    %s = arith.addf %e, %e : f32\n    ait.yield %s : f32\n  }\n  return %0 : tensor<?xf32>\n}\n";
+    let (name, target, runs) = (String::new(), "cuda:sm_80".to_owned(), Vec::new());
+    let case = Case { name, text: text.to_owned(), target, tolerance: 0.0, runs };
+    let folder = tempfile::tempdir()?;
+    let library = library(&case, &case.target, folder.path())?;
+    let simulator = Simulator::new(sim::Options { checks: ptx_sim::Checks::ALL, counters: false, svg: None });
+    let model = library.create_with_graphs(None, 1, Device::Table(simulator.table()), 2)?;
+    let memory = |bytes: u64| {
+        let mut made = std::ptr::null_mut();
+        // SAFETY: the simulator's table, and a place for the address.
+        let status = unsafe { (simulator.table().alloc)(simulator.table().context, bytes, &mut made) };
+        assert_eq!(status, 0);
+        made.cast::<u8>()
+    };
+    let (from, to, other) = (memory(64), memory(64), memory(64));
+    let run = |n: usize, first: f32, to: *mut u8| -> Result<(), Failed> {
+        let bytes =
+            |f: &dyn Fn(f32) -> f32| (0..n).flat_map(|i| f(first + i as f32).to_le_bytes()).collect::<Vec<u8>>();
+        let (given, expected) = (bytes(&|x| x), bytes(&|x| 2.0 * x));
+        let table = simulator.table();
+        // SAFETY: device memory of 64 bytes, of which these are a part.
+        unsafe {
+            (table.copy_in)(table.context, from.cast(), given.as_ptr().cast(), given.len() as u64, std::ptr::null_mut())
+        };
+        let dims = [n as i64];
+        let [input, output] =
+            [Tensor::from_bytes(DType::F32, &dims, &given)?, Tensor::from_bytes(DType::F32, &dims, &given)?];
+        let (inputs, outputs) = ([input], [output]);
+        let (mut inputs, mut outputs) = (Tensors::on_device(&inputs, &[from]), Tensors::on_device(&outputs, &[to]));
+        // SAFETY: the default stream.
+        unsafe { model.run_on(&mut inputs, &mut outputs, std::ptr::null_mut()) }?;
+        let mut found = vec![0u8; given.len()];
+        // SAFETY: as above.
+        unsafe {
+            (table.copy_out)(
+                table.context,
+                found.as_mut_ptr().cast(),
+                to.cast(),
+                found.len() as u64,
+                std::ptr::null_mut(),
+            )
+        };
+        assert_eq!(found, expected, "{n} elements");
+        Ok(())
+    };
+    for i in 0..4 {
+        run(8, i as f32, to)?;
+    }
+    assert_eq!(simulator.graphs(), (1, 3), "the second run is captured, and the others launch its graph");
+    run(5, 1.0, to)?;
+    run(8, 9.0, to)?;
+    assert_eq!(simulator.graphs(), (1, 4), "another shape is another run; it leaves the graph");
+    run(8, 2.0, other)?;
+    run(8, 3.0, other)?;
+    assert_eq!(simulator.graphs(), (2, 5), "other memory is another run");
+    run(5, 4.0, to)?;
+    run(5, 5.0, to)?;
+    assert_eq!(simulator.graphs(), (3, 6), "of three the one that was not used for longest is forgotten");
+    let (findings, text) = simulator.report();
+    assert_eq!(findings, 0, "{text}");
     Ok(())
 }
 

@@ -2,9 +2,11 @@
 //!
 //! * [`Device`]: the functions of an `aitmlir_device` with errors, and memory that frees itself
 //! * [`cuda`]: the table for the CUDA driver, which is loaded when the first model needs it
+//! * [`graphs`]: graphs of runs that come again
 //! * [`session`]: what one model, and what one concurrent run, keeps on the device
 
 pub mod cuda;
+pub(crate) mod graphs;
 mod params;
 pub(crate) mod session;
 
@@ -192,6 +194,35 @@ impl Device {
         // SAFETY: objects of this device.
         let status = unsafe { (self.table.event_wait)(self.table.context, event.0, stream.0) };
         self.check("waiting for an event", status)
+    }
+
+    /// What is launched on the stream by this thread from now on becomes a graph.
+    pub(crate) fn capture_begin(self, stream: Object) -> Result<()> {
+        // SAFETY: a stream of this device.
+        let status = unsafe { (self.table.capture_begin)(self.table.context, stream.0) };
+        self.check("beginning a graph", status)
+    }
+
+    /// The graph of what was launched since.
+    pub(crate) fn capture_end(self, stream: Object) -> Result<Object> {
+        let mut graph = Object::NONE;
+        // SAFETY: a stream of this device that captures; `graph` is writable.
+        let status = unsafe { (self.table.capture_end)(self.table.context, stream.0, &mut graph.0) };
+        self.check("ending a graph", status)?;
+        Ok(graph)
+    }
+
+    /// Launches a graph.
+    pub(crate) fn graph_launch(self, graph: Object, stream: Object) -> Result<()> {
+        // SAFETY: objects of this device; what the graph uses is there, as its key says.
+        let status = unsafe { (self.table.graph_launch)(self.table.context, graph.0, stream.0) };
+        self.check("launching a graph", status)
+    }
+
+    /// Frees a graph.
+    pub(crate) fn graph_destroy(self, graph: Object) {
+        // SAFETY: a graph of this device that is not used after; a failure leaves nothing to do.
+        let _ = unsafe { (self.table.graph_destroy)(self.table.context, graph.0) };
     }
 
     /// Frees a stream and an event.

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use kernel_launch::{Env, KernelLaunch};
 
+use super::graphs::{Graphs, Key};
 use super::params::Params;
 use super::{Device, DeviceBuffer, Object};
 use crate::constants::{ConstantSet, checked_bytes};
@@ -121,6 +122,7 @@ pub(crate) struct DeviceContext {
     workspace: DeviceBuffer,
     /// So many of its bytes have been zeroed.
     zeroed: usize,
+    graphs: Graphs,
 }
 
 /// What a kernel writes when a check fails: a flag, the code, the site of its launch, and the two numbers of a [`CheckFailure`].
@@ -138,6 +140,7 @@ impl DeviceContext {
             failure: device.alloc(FAILURE_WORDS * 8, "memory for checks")?,
             workspace: device.alloc(0, "")?,
             zeroed: 0,
+            graphs: Graphs::new(device),
             device,
         })
     }
@@ -162,6 +165,26 @@ pub(crate) struct DeviceRun<'a> {
     /// The caller must not see the run return before its work is done.
     wait: bool,
     checks: bool,
+    /// What the run did can be done by a graph: nothing but launches of kernels.
+    plain: bool,
+    replay: Option<Replay>,
+}
+
+/// A run that may come again.
+pub(crate) struct Replay {
+    /// What tells it from others.
+    pub(crate) key: Key,
+    /// So many graphs are kept.
+    pub(crate) limit: usize,
+    /// Its launches are being captured; they are for this stream.
+    target: Option<Object>,
+}
+
+impl Replay {
+    /// A run with this key, of which at most `limit` graphs are kept.
+    pub(crate) fn new(key: Key, limit: usize) -> Replay {
+        Replay { key, limit, target: None }
+    }
 }
 
 /// The failed check of a record, and its site.
@@ -187,6 +210,7 @@ impl<'a> DeviceRun<'a> {
         context: &'a mut DeviceContext,
         stream: Option<Object>,
         checks: bool,
+        replay: Option<Replay>,
     ) -> Result<DeviceRun<'a>> {
         let (own, allocations, copies) = (context.stream, Vec::new(), Vec::new());
         let stream = stream.unwrap_or(own);
@@ -201,7 +225,72 @@ impl<'a> DeviceRun<'a> {
             // SAFETY: the record has that many bytes.
             unsafe { model.device.copy_in(to, clear.as_ptr().cast(), FAILURE_WORDS * 8, stream) }?;
         }
-        Ok(DeviceRun { model, constants, context, stream, allocations, copies, wait, checks })
+        let plain = !checks;
+        Ok(DeviceRun { model, constants, context, stream, allocations, copies, wait, checks, plain, replay })
+    }
+
+    /// Is the run one of those that graphs are kept of?
+    pub(crate) fn may_come_again(&self) -> bool {
+        self.replay.is_some()
+    }
+
+    /// Does the run by its graph, where there is one; gives the shapes of the outputs. A run that was seen once is captured from here to
+    /// [`DeviceRun::keep_graph`].
+    pub(crate) fn replay(&mut self) -> Result<Option<Vec<Vec<i64>>>> {
+        let Some(replay) = &mut self.replay else { return Ok(None) };
+        match self.context.graphs.find(&replay.key) {
+            None => Ok(None),
+            Some((Some(graph), dims)) => {
+                self.model.device.graph_launch(graph, self.stream)?;
+                self.replay = None;
+                Ok(Some(dims))
+            }
+            Some((None, _)) => {
+                // The default stream cannot be captured, and the graph can go to any: the context's own one stands in.
+                let own = self.context.stream;
+                match self.model.device.capture_begin(own) {
+                    Ok(()) => replay.target = Some(std::mem::replace(&mut self.stream, own)),
+                    // A device without graphs.
+                    Err(_) => self.replay = None,
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Ends a capture in which something failed; the run is to be done as usual, and is not captured again. Was there one?
+    pub(crate) fn give_up_capture(&mut self) -> bool {
+        let Some(Replay { key, target: Some(target), .. }) = self.replay.take() else { return false };
+        if let Ok(graph) = self.model.device.capture_end(self.context.stream) {
+            self.model.device.graph_destroy(graph);
+        }
+        self.context.graphs.forget(&key);
+        self.stream = target;
+        true
+    }
+
+    /// Makes the graph of a captured run and launches it, or notes that the run can be captured next time; `dims` are the shapes of the outputs. False where
+    /// the device made no graph: then nothing has run.
+    pub(crate) fn keep_graph(&mut self, dims: &[Vec<i64>]) -> Result<bool> {
+        let Some(Replay { key, limit, target }) = self.replay.take() else { return Ok(true) };
+        let Some(target) = target else {
+            if self.plain {
+                self.context.graphs.keep(key, dims.to_vec(), None, limit);
+            }
+            return Ok(true);
+        };
+        let device = self.model.device;
+        self.stream = target;
+        match device.capture_end(self.context.stream) {
+            Ok(graph) => {
+                self.context.graphs.keep(key, dims.to_vec(), Some(graph), limit);
+                device.graph_launch(graph, target).map(|()| true)
+            }
+            Err(_) => {
+                self.context.graphs.forget(&key);
+                Ok(false)
+            }
+        }
     }
 
     /// The device's copy of input `i`, which the caller has at `data` in host memory.
@@ -209,7 +298,7 @@ impl<'a> DeviceRun<'a> {
     /// # Safety
     /// `data` points to `bytes` bytes.
     pub(crate) unsafe fn input(&mut self, i: usize, data: *const u8, bytes: usize) -> Result<*mut u8> {
-        self.wait = true;
+        (self.wait, self.plain) = (true, false);
         let to = room(self.model.device, &mut self.context.inputs, i, bytes)?.as_ptr();
         // SAFETY: the caller's promise.
         unsafe { self.model.device.copy_in(to, data, bytes, self.stream) }?;
@@ -218,7 +307,7 @@ impl<'a> DeviceRun<'a> {
 
     /// Where output `i` is written that is copied to `host` at the end.
     pub(crate) fn output(&mut self, i: usize, host: *mut u8, bytes: usize) -> Result<*mut u8> {
-        self.wait = true;
+        (self.wait, self.plain) = (true, false);
         let from = room(self.model.device, &mut self.context.outputs, i, bytes)?.as_ptr();
         self.copies.push((from, host, bytes));
         Ok(from)
@@ -231,6 +320,7 @@ impl<'a> DeviceRun<'a> {
     pub(crate) fn arena(&mut self, bytes: usize) -> Result<*mut u8> {
         if self.context.arena.bytes() < bytes {
             let larger = self.model.device.alloc(bytes, "memory for intermediate tensors")?;
+            self.context.graphs.clear();
             let smaller = std::mem::replace(&mut self.context.arena, larger);
             // A program that asks twice may still use the first answer.
             self.allocations.push(smaller);
@@ -239,7 +329,7 @@ impl<'a> DeviceRun<'a> {
     }
 
     pub(crate) fn alloc(&mut self, bytes: usize) -> Result<*mut u8> {
-        self.wait = true;
+        (self.wait, self.plain) = (true, false);
         let buffer = self.model.device.alloc(bytes, "memory for a tensor whose size depends on data")?;
         let data = buffer.as_ptr();
         self.allocations.push(buffer);
@@ -251,6 +341,7 @@ impl<'a> DeviceRun<'a> {
     /// # Safety
     /// `from` is device memory of `bytes` bytes, at most 8.
     pub(crate) unsafe fn read(&mut self, from: *const u8, bytes: usize) -> Result<u64> {
+        self.plain = false;
         let mut word = 0u64;
         let to = (&raw mut word).cast::<u8>();
         // SAFETY: the caller's promise; the word lives until the stream is done.
@@ -264,6 +355,7 @@ impl<'a> DeviceRun<'a> {
     /// # Safety
     /// `to` is device memory of `bytes` bytes, at most 8.
     pub(crate) unsafe fn write(&mut self, to: *mut u8, word: u64, bytes: usize) -> Result<()> {
+        self.plain = false;
         // SAFETY: the caller's promise.
         unsafe { self.model.device.copy_in(to, (&raw const word).cast(), bytes.min(8), self.stream) }?;
         // A driver may read the word late.
@@ -315,11 +407,14 @@ impl<'a> DeviceRun<'a> {
         let context = &mut *self.context;
         if context.workspace.bytes() < bytes {
             let larger = self.model.device.alloc(bytes, "workspace of kernels")?;
+            context.graphs.clear();
             self.allocations.push(std::mem::replace(&mut context.workspace, larger));
             context.zeroed = 0;
         }
         let to = context.workspace.as_ptr();
         if context.zeroed < zeroed {
+            // The zeros of the first run are not those of the next.
+            self.plain = false;
             let zeros = vec![0u8; zeroed - context.zeroed];
             // SAFETY: the workspace has at least `zeroed` bytes. Bytes that were zeroed before are left alone: earlier kernels of
             // this run may be using them.

@@ -47,11 +47,12 @@ impl Handle {
 /// # Safety
 /// `options` points to `struct_size` bytes, which start with that number; `weights_path` is null or a C string.
 unsafe fn read_options<'a>(options: *const Options) -> Result<crate::model::Options<'a>> {
-    // A program that was written before there were devices knows the fields before `device` only.
-    let (expected, shorter) = (size_of::<Options>(), std::mem::offset_of!(Options, device));
+    // A program that was written before there were graphs, or devices, knows the fields before those only.
+    let expected = size_of::<Options>();
+    let shorter = [std::mem::offset_of!(Options, device), std::mem::offset_of!(Options, graphs)];
     // SAFETY: the caller's promise.
     let size = unsafe { options.cast::<usize>().read() };
-    if size != expected && size != shorter {
+    if size != expected && !shorter.contains(&size) {
         return Err(Error::Argument(format!("struct_size of aitmlir_options must be {expected}, found {size}")));
     }
     let none = Options {
@@ -60,12 +61,16 @@ unsafe fn read_options<'a>(options: *const Options) -> Result<crate::model::Opti
         threads: 0,
         device_index: 0,
         device: std::ptr::null(),
+        graphs: 0,
+        reserved: 0,
     };
     let mut given = none;
     // SAFETY: both have `size` bytes, as checked.
     unsafe { std::ptr::copy_nonoverlapping(options.cast::<u8>(), (&raw mut given).cast::<u8>(), size) };
     let threads = usize::try_from(given.threads)
         .map_err(|_| Error::Argument(format!("threads must be at least 0, found {}", given.threads)))?;
+    let graphs = usize::try_from(given.graphs)
+        .map_err(|_| Error::Argument(format!("graphs must be at least 0, found {}", given.graphs)))?;
     let weights_path = if given.weights_path.is_null() {
         None
     } else {
@@ -79,7 +84,7 @@ unsafe fn read_options<'a>(options: *const Options) -> Result<crate::model::Opti
         // SAFETY: the caller's promise.
         DeviceChoice::Given(unsafe { Device::from_table(given.device) }?)
     };
-    Ok(crate::model::Options { weights_path, threads, device })
+    Ok(crate::model::Options { weights_path, threads, device, graphs })
 }
 
 /// # Safety

@@ -18,6 +18,8 @@ pub struct Options {
     pub threads: i32,
     pub device_index: i32,
     pub device: *const DeviceTable,
+    pub graphs: i32,
+    pub reserved: i32,
 }
 
 /// `aitmlir_tensor`.
