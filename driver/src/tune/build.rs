@@ -23,7 +23,7 @@ use kernel_launch::{Expr, KernelLaunch};
 use melior::ir::{Location, Module};
 use serde::Serialize;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     fs,
     path::{Path, PathBuf},
     sync::{
@@ -218,6 +218,9 @@ pub fn configurations(product: &Product, top: Option<usize>) -> Result<Vec<(Opti
     let mut list = legal(sizes, &class.problem()?, class.tma_store);
     list.retain(|(cost, config)| cost.is_some() || sensible(product, config));
     list.sort_by(|a, b| a.0.unwrap_or(f64::INFINITY).total_cmp(&b.0.unwrap_or(f64::INFINITY)));
+    // Where results leave by plain stores, candidates that differ in nothing else are one.
+    let mut names = HashSet::new();
+    list.retain(|(_, config)| names.insert(config.short_name()));
     list.truncate(top.unwrap_or(usize::MAX));
     if list.is_empty() {
         bail!("{product}: no configuration is legal");
@@ -400,7 +403,7 @@ mod tests {
         ] {
             let list = configurations(&product(text), None).expect("configurations");
             assert!(list.len() > 3, "{text}: {}", list.len());
-            let names: std::collections::HashSet<String> = list.iter().map(|(_, c)| c.short_name()).collect();
+            let names: HashSet<String> = list.iter().map(|(_, c)| c.short_name()).collect();
             assert_eq!(names.len(), list.len());
             assert!(configurations(&product(text), Some(2)).expect("configurations").len() == 2);
         }
