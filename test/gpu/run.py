@@ -109,14 +109,9 @@ def main():
     passed = sum(len(r["candidates"]) for r in results)
     plain = [r for r in good if r["epilogue"] == "plain" and r["dtype"] == "f16"]
     fused = [r for r in good if r["epilogue"] != "plain"]
-<<<<<<< HEAD
     sms = torch.cuda.get_device_properties(0).multi_processor_count
     report = {"gpu": torch.cuda.get_device_name(), "sms": sms, "torch": torch.__version__, "date": time.strftime("%Y-%m-%d"),
-              "cells": {"total": cells + len(bad), "pass": passed}, "hung": bad,
-=======
-    report = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "date": time.strftime("%Y-%m-%d"),
               "cells": {"total": table["total"] + cells + len(bad), "pass": table["pass"] + passed}, "hung": bad,
->>>>>>> ecfb4d4 (Check a table of matrix products on the GPU: data types, storage orders, epilogues and sizes, against f64)
               "gemm": [r for r in results if r["epilogue"] == "plain"], "fused": [r for r in results if r["epilogue"] != "plain"], "b2b": b2b,
               "geomean": {"gemm": geomean([r["ratio"] for r in plain]), "fused": geomean([r["ratio"] for r in fused])}}
     (OUT / "results.json").write_text(json.dumps(report, indent=1))
