@@ -1,6 +1,6 @@
 """Runs the ONNX backend suite and compares the outcomes with expected.txt.
 
-usage: python -m conformance [--filter REGEX] [--kind KIND] [-j N] [--device DEVICE] [--list] [--bless] [-v] [--keep]
+usage: python -m conformance [--filter REGEX] [--kind KIND] [--smallest N] [-j N] [--device DEVICE] [--list] [--bless] [-v] [--keep]
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ REASONS_SHOWN = 60
 def main() -> int:
     options = _options()
     cases = [case for case in load_cases() if _selected(case, options)]
+    if options.smallest is not None:
+        cases = _smallest(cases, options.smallest)
     if options.list:
         print("\n".join(f"{case.id}  {case.operator}" for case in cases))
         return 0
@@ -45,7 +47,7 @@ def main() -> int:
         for result in results:
             print(f"{result.case}: {result.outcome.outcome} {result.outcome.reason}\n{result.outcome.detail}".rstrip())
     print(_tables(results))
-    if options.filter is None and options.kind is None:
+    if options.filter is None and options.kind is None and options.smallest is None:
         suffix = "" if options.device == "cpu" else f"-{options.device}"
         report.write_json(f"conformance{suffix}.json", {"target": options.device, "kinds": _by_kind(results)})
         report.write_json(f"conformance-cases{suffix}.json", [asdict(result) for result in results])
@@ -59,7 +61,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--filter", metavar="REGEX", help="only cases whose kind/name matches")
     parser.add_argument("--kind", choices=KINDS, help="only one kind")
     parser.add_argument(
-        "--device", choices=("cpu", "sim"), default="cpu", help="the CPU, or code for CUDA on the simulator (not whole nets)"
+        "--smallest", type=int, metavar="N", help="of each operator only the N cases with the smallest tensors"
+    )
+    parser.add_argument(
+        "--device",
+        choices=("cpu", "sim"),
+        default="cpu",
+        help="the CPU, or code for CUDA on the simulator (not whole nets)",
     )
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, metavar="N", help="cases at a time")
     parser.add_argument("--list", action="store_true", help="list the cases and their operators")
@@ -76,6 +84,15 @@ def _selected(case: Case, options: argparse.Namespace) -> bool:
     if options.device == "sim" and case.kind == "light":
         return False
     return options.filter is None or re.search(options.filter, case.id) is not None
+
+
+def _smallest(cases: Sequence[Case], count: int) -> list[Case]:
+    """Of each operator the cases with the fewest bytes, in the order of the suite."""
+    operators: dict[str, list[Case]] = defaultdict(list)
+    for case in sorted(cases, key=lambda case: (case.bytes(), case.id)):
+        operators[case.operator].append(case)
+    kept = {case.id for group in operators.values() for case in group[:count]}
+    return [case for case in cases if case.id in kept]
 
 
 def _run(cases: Sequence[Case], options: argparse.Namespace) -> Iterable[Result]:

@@ -44,6 +44,11 @@ class Case:
     def id(self) -> str:
         return f"{self.kind}/{self.name}"
 
+    def bytes(self) -> int:
+        """Bytes of the tensors' files."""
+        paths = (path for data in self.data for path in (*data.inputs, *data.outputs) if path is not None)
+        return sum(pathlib.Path(path).stat().st_size for path in paths)
+
 
 def load_cases() -> list[Case]:
     """All the cases, in order of kind and name."""

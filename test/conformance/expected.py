@@ -37,7 +37,9 @@ def read(device: str) -> dict[str, tuple[str, str]]:
     """case -> (outcome, reason)"""
     if not FILES[device].is_file():
         return {}
-    lines = [line.split(maxsplit=2) for line in FILES[device].read_text().splitlines() if line and not line.startswith("#")]
+    lines = [
+        line.split(maxsplit=2) for line in FILES[device].read_text().splitlines() if line and not line.startswith("#")
+    ]
     return {fields[0]: (fields[1], fields[2] if len(fields) > 2 else "") for fields in lines}
 
 
