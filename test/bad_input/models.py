@@ -64,6 +64,33 @@ def lookup(folder: pathlib.Path) -> pathlib.Path:
     return path
 
 
+def shapes(folder: pathlib.Path) -> pathlib.Path:
+    """Operators whose operands have to fit, of dims that only a run knows."""
+    value = partial(helper.make_tensor_value_info, elem_type=TensorProto.FLOAT)
+    graph = helper.make_graph(
+        [
+            helper.make_node("Add", ["a", "b"], ["sum"], "/Add"),
+            helper.make_node("MatMul", ["c", "d"], ["product"], "/MatMul"),
+            helper.make_node("Reshape", ["e", "rows"], ["matrix"], "/Reshape"),
+            helper.make_node("Concat", ["c", "f"], ["tall"], "/Concat", axis=0),
+        ],
+        "shapes",
+        [
+            value("a", shape=["n", 4]),
+            value("b", shape=["m", 4]),
+            value("c", shape=[2, "j"]),
+            value("d", shape=["k", 3]),
+            value("e", shape=["p"]),
+            value("f", shape=[1, "q"]),
+        ],
+        [value("sum", shape=None), value("product", shape=[2, 3]), value("matrix", shape=[None, 4]), value("tall", shape=[3, "j"])],
+        [numpy_helper.from_array(np.asarray([-1, 4], np.int64), "rows")],
+    )
+    path = folder / "shapes.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
+    return path
+
+
 def with_external_location(source: pathlib.Path, path: pathlib.Path, **entries: str) -> pathlib.Path:
     """A copy of a model with external data, its references changed."""
     model = onnx.load(source, load_external_data=False)

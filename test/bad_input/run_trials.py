@@ -91,15 +91,27 @@ def _buffers(library: pathlib.Path) -> Iterator[Verdict]:
 
 
 def _checks(folder: pathlib.Path) -> Iterator[Verdict]:
-    """Indices out of range: the error names the node that read them."""
-    library = folder / "lookup.so"
-    call = tools.compile_model(models.lookup(folder), library)
-    if not call.ok:
-        yield Verdict("compile-lookup", False, call.crash is not None, False, False, call.stderr)
-        return
+    """What only a run can tell, indices and shapes: the error names the node that they do not fit."""
     good, bad = np.array([0, -10, 9]), np.array([1, 12, 3])
-    for node, arrays in {"/words/Gather": [bad, good], "/positions/Gather": [good, bad]}.items():
-        name = "abi-check-" + node.split("/")[1]
+    indices = {"/words/Gather": [bad, good], "/positions/Gather": [good, bad]}
+    yield from _naming(models.lookup(folder), [good, good], indices)
+    ones = partial(np.ones, dtype=np.float32)
+    fitting = [ones((5, 4)), ones((1, 4)), ones((2, 6)), ones((6, 3)), ones(8), ones((1, 6))]
+    misfits = {"/Add": (1, ones((3, 4))), "/MatMul": (3, ones((7, 3))), "/Reshape": (4, ones(9)), "/Concat": (5, ones((1, 5)))}
+    shapes = {node: fitting[:i] + [wrong] + fitting[i + 1 :] for node, (i, wrong) in misfits.items()}
+    yield from _naming(models.shapes(folder), fitting, shapes)
+
+
+def _naming(source: pathlib.Path, good: list[np.ndarray], bad: dict[str, list[np.ndarray]]) -> Iterator[Verdict]:
+    """A model that runs on good inputs; on bad ones, by node, it must name the node."""
+    library = source.with_suffix(".so")
+    call = tools.compile_model(source, library)
+    if not call.ok:
+        yield Verdict(f"compile-{source.stem}", False, call.crash is not None, False, False, call.stderr)
+        return
+    _with_model(library, lambda model: model.run(good))
+    for node, arrays in bad.items():
+        name = "abi-check-" + node.strip("/").replace("/", "-")
         yield _failing_call(name, partial(_with_model, library, partial(_run_naming, node, arrays)))
 
 

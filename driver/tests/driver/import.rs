@@ -122,6 +122,10 @@ fn shapes_that_cannot_be() {
         of_node(&x, vec![], node("Concat", &["x", "x"]).with("axis", 2i64)),
         told("axis 2 of a tensor of rank 2", "Concat")
     );
+    assert_eq!(
+        of_node(&[("x", &[2, 3]), ("w", &[2, 4])], vec![], node("Concat", &["x", "w"]).with("axis", 0i64)),
+        told("dimension 1 of an operand is 4, expected 3", "Concat")
+    );
     let text = of_node(&x, shape(&[1, 1]), node("Split", &["x", "s"]).with("axis", 1i64));
     assert!(text.contains("node `n` (Split): 2 parts for 1 outputs"), "{text}");
 }

@@ -145,7 +145,12 @@ impl<'c> Context<'c> {
                 return unsupported("a concatenation of tensors of different rank or element type");
             }
             for (i, d) in value.dims.iter().enumerate() {
-                dims[i] = if i == axis { self.index().add(dims[i], *d) } else { self.same_dim(dims[i], *d) };
+                if i == axis {
+                    dims[i] = self.index().add(dims[i], *d);
+                } else {
+                    self.expect_equal(&format!("dimension {i} of an operand"), *d, dims[i])?;
+                    dims[i] = self.same_dim(dims[i], *d);
+                }
             }
         }
         if first.rank() == 1 && values.iter().all(|v| v.scalars().is_some() && !v.is_weight()) {

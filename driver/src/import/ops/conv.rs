@@ -67,6 +67,8 @@ pub fn convolve<'c>(
     {
         return Err(n.wrong(format!("{c} channels, a filter of {f} and {groups} groups do not fit")));
     }
+    let channels = n.index().mul(w.dims[1], Scalar::Int(groups));
+    n.expect_equal("the number of channels", x.dims[1], channels)?;
     let mut dims: Vec<Dim<'c>> = vec![x.dims[0], w.dims[0]];
     for i in 0..windows.kernel.len() {
         dims.push(windows.output(n, i, x.dims[i + 2]));
