@@ -227,6 +227,8 @@ def Ait_GemmOp : Ait_ComputeOp<"gemm", [AttrSizedOperandSegments]> {
     With `split` and `permuted` the results are laid out anew: dimension i of [batch..., M, N] becomes `split`[i] dimensions, and dimension d of a
     result is dimension `permuted`[d] of those; `dims` holds their dynamic sizes. It is what an `ait.reshape` and an `ait.transpose` would do after it.
 
+    With `tf32`, elements of f32 operands may be rounded to tf32 (11 bits of significand), which GPUs multiply several times as fast.
+
     C1: A, B have rank 2 or more. C2: the K dimensions agree. C3: a result is the broadcast batch, M, N. C4: A and B have one element type up
     to signedness. C5: the epilogue's arguments match; without one there are no extras and no others, and one result. C6: extras broadcast to [batch..., M, N]. C7: others have the
     type of B. C8: all results have one shape. C9: `split` has one positive entry, `permuted` one number, a dimension; the parts of a dimension have its size; `dims` holds one
@@ -247,7 +249,7 @@ def Ait_GemmOp : Ait_ComputeOp<"gemm", [AttrSizedOperandSegments]> {
                        DefaultValuedAttr<Ait_MatrixLayout, "::aitmlir::ait::MatrixLayout::row">:$a_layout,
                        DefaultValuedAttr<Ait_MatrixLayout, "::aitmlir::ait::MatrixLayout::row">:$b_layout,
                        DefaultValuedAttr<F64Attr, "1.0">:$alpha, OptionalAttr<DenseI64ArrayAttr>:$split,
-                       OptionalAttr<DenseI64ArrayAttr>:$permuted);
+                       OptionalAttr<DenseI64ArrayAttr>:$permuted, UnitAttr:$tf32);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$epilogue);
   let assemblyFormat = [{

@@ -1,5 +1,6 @@
 //! Every `ait`-to-`ait` and `cute`-to-`cute` rewrite: one file (or folder) a pass, one registry.
 
+pub mod allow_tf32;
 pub mod canonicalize;
 pub mod cute_expand;
 pub mod cute_fold_static;
@@ -15,6 +16,7 @@ use aitmlir_dialects::pass::{PassDecl, register};
 
 /// All passes of this crate, in the order of the reference.
 pub static PASSES: &[&PassDecl] = &[
+    &allow_tf32::ALLOW_TF32,
     &canonicalize::CANONICALIZE,
     &recognize::RECOGNIZE_NORMS,
     &recognize::RECOGNIZE_ATTENTION,

@@ -99,7 +99,8 @@ INTEGER_EPILOGUES: dict[str, Expr] = {"plain": acc, "bias": acc + bias, "bias_re
 STATIC = ("plain", "bias_gelu", "bias_mul_add", "column_row_mul_add")
 
 # data type -> (element, of results, of sums)
-TYPES = {"f16": ("f16", "f16", "f32"), "bf16": ("bf16", "bf16", "f32"), "f32": ("f32", "f32", "f32"), "s8": ("i8", "i32", "i32")}
+TYPES = {"f16": ("f16", "f16", "f32"), "bf16": ("bf16", "bf16", "f32"), "f32": ("f32", "f32", "f32"), "tf32": ("f32", "f32", "f32"),
+         "s8": ("i8", "i32", "i32")}
 ORDERS = tuple(itertools.product(("row", "col"), repeat=2))
 # class -> M, N, K
 SIZES = {"aligned": (256, 192, 128), "odd": (67, 129, 33), "tiny": (1, 3, 2), "few_rows": (16, 512, 1024), "large": (2048, 1536, 1024)}
@@ -123,7 +124,7 @@ class Group:
     def epilogues(self) -> dict[str, Expr]:
         if self.dtype == "s8":
             return INTEGER_EPILOGUES
-        return EPILOGUES if self.sizes == "dynamic" and not self.batch else {name: EPILOGUES[name] for name in STATIC}
+        return EPILOGUES if self.sizes == "dynamic" and not self.batch and self.dtype != "tf32" else {name: EPILOGUES[name] for name in STATIC}
 
     def runs(self) -> dict[str, tuple[int, int, int]]:
         """The sizes that it runs on."""
@@ -225,12 +226,13 @@ class _Printer:
 def _products(group: Group) -> list[str]:
     _, element, compute = TYPES[group.dtype]
     lines, out = [], group.type("out")
+    allowed = " {tf32}" if group.dtype == "tf32" else ""
     for name, e in group.epilogues().items():
         extras = e.extras()
         operands = ", ".join(f"%{group.name}_{x}" for x in extras)
         listed = f" extras({operands} : {', '.join(map(group.type, extras))})" if extras else ""
         arguments = ", ".join([f"%acc: {compute}"] + [f"%e_{x}: {element}" for x in extras])
-        lines += [f"  %{group.name}_y_{name} = ait.gemm %{group.name}_a, %{group.name}_b {' '.join(group.orders)}{listed} :"
+        lines += [f"  %{group.name}_y_{name} = ait.gemm %{group.name}_a, %{group.name}_b {' '.join(group.orders)}{listed}{allowed} :"
                   f" {group.type('a')}, {group.type('b')} -> {out} epilogue {{",
                   f"  ^bb0({arguments}):", *_Printer(compute, element).result(e), "  }"]
     return lines

@@ -22,8 +22,10 @@ import cells
 OUT = pathlib.Path(os.environ.get("OUT", pathlib.Path(__file__).resolve().parent))
 LIBRARY_SECONDS = 60
 # Of a product on tensor cores the sums are not rounded to nearest: the error of one step is taken as 2^-22.
-SUM_STEP = {"f16": 2**-22, "bf16": 2**-22, "f32": 2**-24}
-ROUNDING = {"f16": 2**-11, "bf16": 2**-8, "f32": 2**-24}
+SUM_STEP = {"f16": 2**-22, "bf16": 2**-22, "f32": 2**-24, "tf32": 2**-22}
+ROUNDING = {"f16": 2**-11, "bf16": 2**-8, "f32": 2**-24, "tf32": 2**-24}
+# What rounding both operands first does to a product.
+OPERANDS = {"tf32": 2**-10 + 2**-22}
 
 
 class Tensor(ctypes.Structure):
@@ -87,13 +89,13 @@ def evaluate(e: cells.Expr, values: dict):
 def bound(e: cells.Expr, values: dict, want, group: cells.Group, k: int, magnitude):
     """The error that is allowed, element by element.
 
-    The sum is off by at most k steps of |A||B| (`magnitude`); what the epilogue makes of that is seen by evaluating it there, to both
+    The sum is off by at most k steps of |A||B| (`magnitude`), and by what operands are rounded before; what the epilogue makes of that is seen by evaluating it there, to both
     sides. Its own arithmetic is in f32, with approximations of tanh, exp and erf of relative error 2^-20: 16 such errors of the largest
     intermediate value. Last, the result is rounded to its type.
     """
     import torch
 
-    off = (k + 2) * SUM_STEP[group.dtype] * magnitude
+    off = ((k + 2) * SUM_STEP[group.dtype] + OPERANDS.get(group.dtype, 0.0)) * magnitude
     moved = [(evaluate(e, {**values, "acc": values["acc"] + side * off}) - want).abs() for side in (-1, 1)]
     scale = torch.ones_like(want)
     for name in ("acc", *e.extras()):

@@ -45,6 +45,9 @@ struct Cli {
     /// For a GPU: a table of measured configurations of aitmlir-tune, asked before the one that ships
     #[arg(long, value_name = "FILE")]
     tuning_table: Option<PathBuf>,
+    /// For a GPU: let products of f32 round their operands to tf32 (11 bits of significand), which is several times as fast
+    #[arg(long)]
+    allow_tf32: bool,
     /// The model's name in the header and its C symbols [default: that of the model's file]
     #[arg(long)]
     name: Option<String>,
@@ -108,6 +111,7 @@ fn main() -> ExitCode {
         ptxas: cli.ptxas,
         cache: if cli.no_cache { None } else { cli.cache_dir.or_else(cache::default_folder) },
         tuning_table: cli.tuning_table,
+        allow_tf32: cli.allow_tf32,
         weights: match cli.weights {
             Weights::Embed => WeightsPlace::Embed,
             Weights::File => WeightsPlace::File,

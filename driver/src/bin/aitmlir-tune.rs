@@ -142,6 +142,7 @@ fn run_build(arguments: Build) -> Result<()> {
             ptxas: None,
             cache: None,
             tuning_table: None,
+            allow_tf32: false,
             weights: WeightsPlace::Embed,
             name: None,
             dims: arguments.dims,

@@ -39,6 +39,8 @@ pub struct Options {
     pub cache: Option<PathBuf>,
     /// A table of measured configurations that is asked before the one that ships.
     pub tuning_table: Option<PathBuf>,
+    /// May products of f32 round their operands to tf32?
+    pub allow_tf32: bool,
     /// Where the weights go.
     pub weights: WeightsPlace,
     /// The name of the model, for the header and the C symbols; by default that of the input file.

@@ -14,6 +14,7 @@ use aitmlir_dialects::{
 };
 use aitmlir_lowering::{cpu, cuda, expand::EXPAND_PRODUCTS, host, target::Target};
 use aitmlir_passes::{
+    allow_tf32::ALLOW_TF32,
     canonicalize::CANONICALIZE,
     fuse::FUSE,
     fuse_products::FUSE_PRODUCTS,
@@ -121,6 +122,8 @@ pub struct Compilation<'c> {
     only: Option<Option<String>>,
     /// The user's table of measured configurations.
     tuning: Option<String>,
+    /// May products of f32 round their operands to tf32?
+    allow_tf32: bool,
 }
 
 impl<'c> Compilation<'c> {
@@ -128,7 +131,8 @@ impl<'c> Compilation<'c> {
     pub fn new(context: &'c Context, source: Source<'c>, options: &Options) -> Self {
         let tuning = options.tuning_table.as_ref().map(|path| path.to_string_lossy().into_owned());
         let only = (options.emit == Emit::Kernel).then(|| options.kernel.clone());
-        Self { context, source, target: options.target.clone(), kernels: None, outline: None, only, tuning }
+        let (target, allow_tf32) = (options.target.clone(), options.allow_tf32);
+        Self { context, source, target, kernels: None, outline: None, only, tuning, allow_tf32 }
     }
 
     fn op(&self) -> Op<'c> {
@@ -188,6 +192,9 @@ impl<'c> Compilation<'c> {
         if self.target.chip().is_some() {
             self.ours(&[&FUSE_PRODUCTS])?;
             self.simplify()?;
+        }
+        if self.allow_tf32 {
+            self.ours(&[&ALLOW_TF32])?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! types, on each of its shapes. A fault that the simulator finds fails the test.
 //!
 //! The head of a file says `// types: f32 f16` (each takes the place of `$T`), `// run: input0=7x33` (as often as there are runs),
-//! and `// targets: sm_80 sm_90a` where sm_80 alone is not enough.
+//! `// targets: sm_80 sm_90a` where sm_80 alone is not enough, and `// tolerance: 1e-3` where that of the type is not meant.
 
 use aitmlir_driver::compile::{self, Options, phases::Emit};
 use aitmlir_driver::package::WeightsPlace;
@@ -52,6 +52,7 @@ fn cases(file: &Path) -> Vec<Case> {
         let found: Vec<String> = listed(key).into_iter().flatten().collect();
         if found.is_empty() { vec![default.to_owned()] } else { found }
     };
+    let stated: Vec<String> = listed("tolerance:").into_iter().flatten().collect();
     let shape = |word: &String| word.parse::<NamedShape>().expect("NAME=SHAPE");
     let mut made = Vec::new();
     for target in words("targets:", "sm_80") {
@@ -61,6 +62,7 @@ fn cases(file: &Path) -> Vec<Case> {
                 text: text.replace("$T", &element),
                 target: format!("cuda:{target}"),
                 tolerance: match element.as_str() {
+                    _ if !stated.is_empty() => stated[0].parse().expect("a tolerance"),
                     "f16" => 2e-3,
                     "bf16" => 1.6e-2,
                     "f64" => 1e-12,
@@ -86,6 +88,7 @@ fn library(case: &Case, target: &str, folder: &Path) -> Result<Library, Failed> 
         ptxas: None,
         cache: None,
         tuning_table: None,
+        allow_tf32: false,
         weights: WeightsPlace::Embed,
         name: None,
         dims: Vec::new(),

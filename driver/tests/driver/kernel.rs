@@ -30,6 +30,7 @@ fn export(folder: &Path, name: &str) {
         ptxas: None,
         cache: None,
         tuning_table: None,
+        allow_tf32: false,
         weights: WeightsPlace::Embed,
         name: Some(name.to_owned()),
         dims: Vec::new(),

@@ -22,6 +22,7 @@ fn compile(folder: &Path, text: &str, emit: Emit, name: &str) -> std::path::Path
         cache: None,
         kernel: None,
         tuning_table: None,
+        allow_tf32: false,
         weights: WeightsPlace::Embed,
         name: None,
         dims: Vec::new(),

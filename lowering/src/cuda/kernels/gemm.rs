@@ -97,7 +97,7 @@ pub fn emit<'c>(whole: &Whole<'_, 'c>) -> Result<KernelLaunch, Unsupported> {
             }
         }
     }
-    for config in ampere(&problem) {
+    for config in ampere(&problem, op.has("tf32")) {
         let name = name(variants.len());
         variants.push(gemm_sm80::emit(whole.context, whole.module, &name, &problem, config, &region).map_err(illegal)?);
     }
@@ -193,15 +193,15 @@ fn hopper(problem: &Problem, tuning: &Tuning) -> Vec<(Option<Expr>, Config)> {
     list
 }
 
-/// Configurations of the kernel of sm_80, the widest copies first; the last one takes everything.
-fn ampere(problem: &Problem) -> Vec<gemm_sm80::Config> {
+/// Configurations of the kernel of sm_80, the widest copies first; the last one takes everything. `tf32`: f32 may be rounded to it.
+fn ampere(problem: &Problem, tf32: bool) -> Vec<gemm_sm80::Config> {
     use gemm_sm80::Config;
     let element = problem.dtype.bytes();
     let small = known(&problem.m).is_some_and(|m| m <= 64) || known(&problem.n).is_some_and(|n| n <= 64);
     let two = problem.products() > 1;
     let base = match problem.dtype {
-        Dtype::F32 if two => Config::SMALL_FMA,
-        Dtype::F32 => Config::FMA,
+        Dtype::F32 if two && !tf32 => Config::SMALL_FMA,
+        Dtype::F32 if !tf32 => Config::FMA,
         _ if small || two => Config::SMALL,
         _ => Config::LARGE,
     };
