@@ -97,3 +97,12 @@ fn pairs_of_columns_are_stored_as_words() {
     Kernel::Sm90(config).assemble(&problem);
     Case { m: 72, n: 200, k: 72, bias: true, pairs: true, ..PLAIN }.run(config, 2);
 }
+
+#[test]
+fn stages_are_filled_two_at_a_time() {
+    let config = Config { burst: 2, ..Config::single(1, 64, 4, 2) };
+    Kernel::Sm90(config).assemble(&PLAIN.problem());
+    for k in [64, 128, 456] {
+        Case { m: 72, n: 200, k, bias: true, ..PLAIN }.run(config, 2);
+    }
+}

@@ -35,7 +35,24 @@ const MEET: [f64; 2] = [1200.0, 4500.0];
 
 /// All configurations worth a try for large products, few rows, or few tiles with long sums.
 pub fn candidates() -> Vec<Config> {
-    [whole(), split(), few_rows(), sharing()].concat()
+    [whole(), split(), few_rows(), sharing(), bursts()].concat()
+}
+
+/// Producers that ask for 256 bytes of a line at once: where lines come from memory once, and not again from the L2.
+fn bursts() -> Vec<Config> {
+    let few = |config: Config| Config { swapped: true, ..config };
+    let split = |config: Config| Config { split: 2, cluster: true, ..config };
+    [
+        Config { tma_store: false, ..Config::single(1, 88, 11, 1) },
+        Config::single(1, 64, 6, 2),
+        Config { chains: 1, columns: 128, stages: 8, ..Config::PING_PONG },
+        few(Config::single(1, 64, 6, 2)),
+        few(Config::single(2, 64, 8, 1)),
+        split(few(Config::single(1, 16, 11, 2))),
+        split(few(Config::single(1, 8, 12, 2))),
+    ]
+    .map(|config| Config { burst: 2, ..config })
+    .to_vec()
 }
 
 /// Clusters that load what their tiles have in common once: less is read from the L2.
@@ -184,8 +201,8 @@ fn cost(sizes: Sizes, config: &Config) -> Option<f64> {
     if split > blocks || split > 1 && tiles > slots {
         return None;
     }
-    // Sharing is left to shapes that were measured.
-    if config.share > 1 {
+    // Sharing and bursts are left to shapes that were measured.
+    if config.share > 1 || config.burst > 1 {
         return None;
     }
     debug_assert!(chip::CHIPS.iter().any(|c| c.hopper));
@@ -216,15 +233,16 @@ fn cost(sizes: Sizes, config: &Config) -> Option<f64> {
 impl Config {
     /// A short name that says all: schedule and consumers, tile, stages, parts of a tile (`x` in a cluster, `k` through the workspace),
     /// CTAs of a multiprocessor, group; `_t` for the transposed product, `_d` for plain stores; `_m` and `_n` with the CTAs that share an
-    /// operand, along rows and along columns.
+    /// operand, along rows and along columns; `_b2` where stages are filled two at a time.
     pub fn short_name(&self) -> String {
         let [rows, columns] = self.tile();
         let sharing = match (self.share, self.across) {
             (1, _) => String::new(),
             (share, across) => format!("_{}{share}", if across { 'n' } else { 'm' }),
         };
+        let burst = if self.burst == 1 { "" } else { "_b2" };
         format!(
-            "{}{}_{rows}x{columns}_s{}_{}{}_c{}_g{}{}{}{sharing}",
+            "{}{}_{rows}x{columns}_s{}_{}{}_c{}_g{}{}{}{sharing}{burst}",
             if self.schedule == Schedule::PingPong { "pp" } else { "co" },
             self.consumers,
             self.stages,

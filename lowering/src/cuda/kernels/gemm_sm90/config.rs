@@ -42,6 +42,8 @@ pub struct Config {
     pub share: u32,
     /// Those tiles follow each other along columns, and have the left operand in common; else along rows, and the right one.
     pub across: bool,
+    /// Stages that the producer fills at a time, 1 or 2: with 2, it asks for 256 bytes of a line at once, which lie together in memory.
+    pub burst: u32,
 }
 
 /// Why a configuration cannot compute a problem.
@@ -65,6 +67,7 @@ impl Config {
         ctas_per_sm: 1,
         share: 1,
         across: false,
+        burst: 1,
     };
 
     /// Two consumers side by side: 128 rows (256 with two chains) of `columns` columns, and as many stages as fit.
@@ -280,6 +283,10 @@ impl Config {
         let [rows, columns] = self.tile();
         if self.cluster && i64::from(rows * columns) * 4 > self.staging_offset() {
             return fail("the sums of a tile do not fit the stages".to_owned());
+        }
+        // The last stage of a pair is free when the one after it is full.
+        if self.burst > 2 || self.burst == 2 && self.stages < 4 {
+            return fail(format!("{} of {} stages filled at a time", self.burst, self.stages));
         }
         if self.share > 1 && self.split > 1 {
             return fail("parts of a tile do not share operands".to_owned());

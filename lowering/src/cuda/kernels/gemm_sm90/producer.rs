@@ -15,25 +15,41 @@ impl<'a, 'c> Frame<'a, 'c> {
         let [first, step] = self.walk(b);
         let ring = b.for_(first, units, step, &[zero, zero], |b, index, ring| {
             let unit = self.unit(b, index);
-            b.for_(unit.first, unit.last, b.c32(1), ring, |b, block, ring| {
-                self.load_block(b, &unit, block, ring[0], ring[1]);
-                self.next_stage(b, ring[0], ring[1]).to_vec()
+            let burst = i64::from(self.gemm.config.burst);
+            b.for_(unit.first, unit.last, b.c32(burst), ring, |b, block, ring| {
+                self.wait_empty(b, ring[0], ring[1]);
+                let next = self.next_stage(b, ring[0], ring[1]);
+                if burst == 1 {
+                    self.load_block(b, &unit, block, ring[0]);
+                    return next.to_vec();
+                }
+                let second = b.add_c(block, 1);
+                let more = b.cmpi("slt", second, unit.last);
+                b.when(more, |b| self.wait_empty(b, next[0], next[1]));
+                self.load_block(b, &unit, block, ring[0]);
+                b.when(more, |b| self.load_block(b, &unit, second, next[0]));
+                let after = self.next_stage(b, next[0], next[1]);
+                vec![b.select(more, after[0], next[0]), b.select(more, after[1], next[1])]
             })
         });
         if self.gemm.config.share > 1 {
             // Other CTAs arrive at this one's barriers: its shared memory stays until the last has.
             b.for_(zero, b.c32(i64::from(self.gemm.config.stages)), b.c32(1), &ring, |b, _, ring| {
-                mbarrier::wait(b, self.barrier(b, ring[0], Barrier::Empty), b.xor(ring[1], b.c32(1)));
+                self.wait_empty(b, ring[0], ring[1]);
                 self.next_stage(b, ring[0], ring[1]).to_vec()
             });
         }
     }
 
-    fn load_block(&self, b: Builder<'c>, unit: &Unit<'c>, block: Val<'c>, stage: Val<'c>, phase: Val<'c>) {
+    /// Waits until all that read a stage are done with it.
+    fn wait_empty(&self, b: Builder<'c>, stage: Val<'c>, phase: Val<'c>) {
+        mbarrier::wait(b, self.barrier(b, stage, Barrier::Empty), b.xor(phase, b.c32(1)));
+    }
+
+    fn load_block(&self, b: Builder<'c>, unit: &Unit<'c>, block: Val<'c>, stage: Val<'c>) {
         let (gemm, config) = (self.gemm, &self.gemm.config);
         let [a_bytes, b_bytes] = config.stage_bytes();
         let [rows, columns] = config.tile();
-        mbarrier::wait(b, self.barrier(b, stage, Barrier::Empty), b.xor(phase, b.c32(1)));
         let full = self.barrier(b, stage, Barrier::Full);
         mbarrier::expect(b, full, b.c32(i64::from(rows + columns) * 128));
         let a_at = b.addi(self.shared, b.mul_c(stage, a_bytes + b_bytes));

@@ -109,18 +109,45 @@ impl<'a, 'c> Frame<'a, 'c> {
         let pieces = self.groups() * i64::from(config.chains) * warps;
         let warp = b.addi(b.mul_c(thread.group, 4), thread.warp);
         let start = b.addi(unit.part, b.mul_c(warp, split));
-        b.for_(start, b.c32(pieces), b.c32(split * warps), &[], |b, piece, _| {
-            let (four, owner) = (b.div_c(piece, warps), b.rem_c(piece, warps));
-            let number = b.addi(b.mul_c(owner, 32), thread.lane);
-            let sums = self.add_parts(b, unit, place, four, number);
-            let (chain, group) = (b.div_c(four, self.groups()), b.rem_c(four, self.groups()));
-            let group_of_warps = b.div_c(owner, 4);
-            let rows = b.addi(b.mul_c(group_of_warps, 64 * i64::from(config.chains)), b.mul_c(chain, 64));
-            let owner = Thread { group: group_of_warps, id: thread.id, warp: b.rem_c(owner, 4), lane: thread.lane };
-            let columns = b.addi(unit.column, b.mul_c(group, 8));
-            self.store_four(b, owner, unit, b.addi(unit.row, rows), columns, &sums);
+        // Several pieces at once where they have few parts: their loads overlap.
+        let at_once = (8 / split).clamp(1, 4).min((pieces + split * warps - 1) / (split * warps));
+        b.for_(start, b.c32(pieces), b.c32(split * warps * at_once), &[], |b, first, _| {
+            let taken: Vec<_> = (0..at_once)
+                .map(|i| {
+                    let piece = b.add_c(first, i * split * warps);
+                    let inside = (i > 0).then(|| b.cmpi("slt", piece, b.c32(pieces)));
+                    let piece = if i > 0 { b.minsi(piece, b.c32(pieces - 1)) } else { piece };
+                    let (four, owner) = (b.div_c(piece, warps), b.rem_c(piece, warps));
+                    let number = b.addi(b.mul_c(owner, 32), thread.lane);
+                    (inside, four, owner, self.add_parts(b, unit, place, four, number))
+                })
+                .collect();
+            for (inside, four, owner, sums) in taken {
+                match inside {
+                    Some(inside) => b.when(inside, |b| self.store_piece(b, thread, unit, [four, owner], &sums)),
+                    None => self.store_piece(b, thread, unit, [four, owner], &sums),
+                }
+            }
             vec![]
         });
+    }
+
+    /// Finishes four sums: group `four` of the tile's columns (of all chains), warp `owner`.
+    fn store_piece(
+        &self,
+        b: Builder<'c>,
+        thread: Thread<'c>,
+        unit: &Unit<'c>,
+        [four, owner]: [Val<'c>; 2],
+        sums: &[Val<'c>],
+    ) {
+        let config = &self.gemm.config;
+        let (chain, group) = (b.div_c(four, self.groups()), b.rem_c(four, self.groups()));
+        let group_of_warps = b.div_c(owner, 4);
+        let rows = b.addi(b.mul_c(group_of_warps, 64 * i64::from(config.chains)), b.mul_c(chain, 64));
+        let owner = Thread { group: group_of_warps, id: thread.id, warp: b.rem_c(owner, 4), lane: thread.lane };
+        let columns = b.addi(unit.column, b.mul_c(group, 8));
+        self.store_four(b, owner, unit, b.addi(unit.row, rows), columns, sums);
     }
 
     /// The sums of all parts in order, loaded many parts at a time so that the loads overlap.
