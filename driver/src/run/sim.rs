@@ -124,6 +124,13 @@ impl Simulator {
         (findings, text)
     }
 
+    /// Passes over the banks of shared memory that all kernels took, and as many as they would take without bank conflicts.
+    pub fn shared_passes(&self) -> (u64, u64) {
+        let state = self.state();
+        let totals = state.kernels.iter().map(|kernel| kernel.counters.total());
+        totals.fold((0, 0), |sum, total| (sum.0 + total.shared_passes, sum.1 + total.shared_ideal))
+    }
+
     /// Writes the heat maps.
     pub fn write_svg(&self) -> std::io::Result<()> {
         let state = self.state();

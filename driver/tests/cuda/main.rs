@@ -1,6 +1,8 @@
 //! Kernels for CUDA on the simulator, against the same models on the CPU: every file of `cases/`, for each of its element
 //! types, on each of its shapes. A fault that the simulator finds fails the test.
 //!
+//! `conflicts.txt` has the bank conflicts of every run: a kernel that gets other ones fails. `BLESS=1` writes the file again.
+//!
 //! The head of a file says `// types: f32 f16` (each takes the place of `$T`), `// run: input0=7x33` (as often as there are runs),
 //! `// targets: sm_80 sm_90a` where sm_80 alone is not enough, and `// tolerance: 1e-3` where that of the type is not meant.
 
@@ -16,8 +18,10 @@ use aitmlir_driver::run::{
 use aitmlir_lowering::target::Target;
 use aitmlir_runtime::info::DType;
 use libtest_mimic::{Arguments, Failed, Trial};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 struct Case {
     name: String,
@@ -38,7 +42,71 @@ fn main() -> ExitCode {
     trials.push(Trial::test("without_a_gpu", without_a_gpu));
     trials.push(Trial::test("checks_name_their_node", checks_name_their_node));
     trials.push(Trial::test("graphs", graphs));
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
+    if std::env::var_os("BLESS").is_some() {
+        bless();
+    }
+    conclusion.exit_code()
+}
+
+/// Passes over the banks of shared memory, and those that conflicts added.
+type Passes = (u64, u64);
+
+/// What this run counted, by case and shapes.
+static COUNTED: Mutex<BTreeMap<String, Passes>> = Mutex::new(BTreeMap::new());
+
+fn conflicts_file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda/conflicts.txt")
+}
+
+/// The lines of `conflicts.txt`: `CASE SHAPES: PASSES passes, ADDED added`.
+fn expected_passes() -> &'static BTreeMap<String, Passes> {
+    static FILE: OnceLock<BTreeMap<String, Passes>> = OnceLock::new();
+    FILE.get_or_init(|| {
+        let text = std::fs::read_to_string(conflicts_file()).unwrap_or_default();
+        let line = |line: &str| {
+            let (key, counts) = line.split_once(": ")?;
+            let (passes, added) = counts.strip_suffix(" added")?.split_once(" passes, ")?;
+            Some((key.to_owned(), (passes.parse().ok()?, added.parse().ok()?)))
+        };
+        text.lines().filter(|l| !l.starts_with('#')).map(|l| line(l).unwrap_or_else(|| panic!("`{l}`"))).collect()
+    })
+}
+
+/// Writes what was counted, and keeps what this run, of some cases, did not count.
+fn bless() {
+    let mut lines = expected_passes().clone();
+    lines.extend(COUNTED.lock().unwrap_or_else(PoisonError::into_inner).clone());
+    let mut text = String::from(
+        "# Passes over the banks of shared memory of each case and run, and how many of them bank conflicts added.\n\
+         # Written by `BLESS=1 cargo test -p aitmlir-driver --test cuda`.\n",
+    );
+    for (key, (passes, added)) in lines {
+        text += &format!("{key}: {passes} passes, {added} added\n");
+    }
+    std::fs::write(conflicts_file(), text).expect("conflicts.txt can be written");
+}
+
+/// Compares the bank conflicts of a run with those of the file.
+fn check_conflicts(key: String, (passes, ideal): Passes) -> Result<(), Failed> {
+    let counted = (passes, passes - ideal);
+    COUNTED.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), counted);
+    if std::env::var_os("BLESS").is_some() {
+        return Ok(());
+    }
+    match expected_passes().get(&key) {
+        Some(expected) if *expected == counted => Ok(()),
+        Some((passes, added)) => {
+            let (now, more) = counted;
+            Err(format!("{key}: {now} passes over the banks, {more} by conflicts; conflicts.txt has {passes}, {added}")
+                .into())
+        }
+        None => Err(format!(
+            "{key}: {passes} passes over the banks, {} by conflicts, are not in conflicts.txt; look at them, then write it with BLESS=1",
+            counted.1
+        )
+        .into()),
+    }
 }
 
 fn cases(file: &Path) -> Vec<Case> {
@@ -231,7 +299,7 @@ fn run(case: &Case) -> Result<(), Failed> {
         let request = Request { shapes: shapes.clone(), seed: seed as u64, ..Request::default() };
         let inputs = make(cuda.info(), &request)?;
         let expected = cpu.create(None, 1, Device::default())?.run(&inputs)?;
-        let simulator = Simulator::new(sim::Options { checks: ptx_sim::Checks::ALL, counters: false, svg: None });
+        let simulator = Simulator::new(sim::Options { checks: ptx_sim::Checks::ALL, counters: true, svg: None });
         let found = cuda.create(None, 1, Device::Table(simulator.table()))?.run(&inputs);
         let found = found.map_err(|error| format!("{what}: {error}"))?;
         for ((info, found), expected) in cuda.info().outputs.iter().zip(&found).zip(&expected) {
@@ -244,6 +312,7 @@ fn run(case: &Case) -> Result<(), Failed> {
         if findings > 0 {
             return Err(format!("{what}: {text}").into());
         }
+        check_conflicts(format!("{} {}", case.name, what.trim_end()), simulator.shared_passes())?;
     }
     Ok(())
 }
