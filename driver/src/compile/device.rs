@@ -70,21 +70,26 @@ impl<'c> Kernels<'c> {
         if self.descriptions.is_empty() {
             return Ok((DeviceCode::default(), Origin::Compiled));
         }
+        // Asked first: making PTX of many kernels takes minutes, at the end of which an error would be late.
+        let ptxas = match Ptxas::find(options.ptxas.as_deref()) {
+            Ok(ptxas) => Some(ptxas),
+            Err(cause) if options.embed_ptx && options.ptxas.is_none() => {
+                eprintln!("warning: {cause}; the library holds PTX only");
+                None
+            }
+            Err(cause) => bail!("{cause}"),
+        };
         // SAFETY: the module outlives the use; the context is its own.
         let op = unsafe { OperationRef::from_raw(self.module.as_operation().to_raw()) };
         math::expand(context, op)?;
         let ptx = codegen::ptx(context, &mut self.module, chip)?;
-        let (binary, origin) = match Ptxas::find(options.ptxas.as_deref()) {
-            Ok(ptxas) => {
+        let (binary, origin) = match ptxas {
+            Some(ptxas) => {
                 let cache = options.cache.as_deref().map(Cache::new);
                 let (assembled, origin) = assemble(&ptxas, &ptx, chip, cache.as_ref())?;
                 (assembled.cubin, origin)
             }
-            Err(cause) if options.embed_ptx && options.ptxas.is_none() => {
-                eprintln!("warning: {cause}; the library holds PTX only");
-                (Vec::new(), Origin::Compiled)
-            }
-            Err(cause) => bail!("{cause}"),
+            None => (Vec::new(), Origin::Compiled),
         };
         Ok((DeviceCode { binary, ptx: if options.embed_ptx { ptx } else { String::new() } }, origin))
     }
