@@ -244,56 +244,51 @@ fn sticky(a: f64, b: f64, c: f64) -> f64 {
     }
 }
 
-/// `min` and `max` with all their modifiers, on one type of one value and, for halves, of two.
+/// `min` and `max` of one type of halves, with all their modifiers, on one value and on two.
+macro_rules! half_extremes {
+    ($rows:ident, $op:literal, $f:ident, $half:ident, $one:literal, $two:literal) => {
+        let rows: [(&str, &str, Row); 8] = [
+            ($op, $one, bin!($half, |a, b| $half($f(a.0, b.0)))),
+            ($op, $two, two!($half, |a, b, _c| $half($f(a.0, b.0)), 2)),
+            (concat!($op, ".NaN"), $one, bin!($half, |a, b| $half(nan(a.0, b.0, $f(a.0, b.0))))),
+            (concat!($op, ".NaN"), $two, two!($half, |a, b, _c| $half(nan(a.0, b.0, $f(a.0, b.0))), 2)),
+            (
+                concat!($op, ".xorsign.abs"),
+                $one,
+                bin!(u16, |a, b| crossed_half(a, b, |x: $half, y: $half| $half($f(x.0, y.0)))),
+            ),
+            (
+                concat!($op, ".xorsign.abs"),
+                $two,
+                two!(u16, |a, b, _c| crossed_half(a, b, |x: $half, y: $half| $half($f(x.0, y.0))), 2),
+            ),
+            (
+                concat!($op, ".NaN.xorsign.abs"),
+                $one,
+                bin!(u16, |a, b| crossed_half(a, b, |x: $half, y: $half| $half(nan(x.0, y.0, $f(x.0, y.0))))),
+            ),
+            (
+                concat!($op, ".NaN.xorsign.abs"),
+                $two,
+                two!(u16, |a, b, _c| crossed_half(a, b, |x: $half, y: $half| $half(nan(x.0, y.0, $f(x.0, y.0)))), 2),
+            ),
+        ];
+        $rows.extend(rows);
+    };
+}
+
+/// `min` and `max` with all their modifiers, of f32 and of halves.
 macro_rules! extremes {
     ($rows:ident, $op:literal, $f:ident) => {
-        let rows: [(&str, &str, Row); 20] = [
+        let rows: [(&str, &str, Row); 4] = [
             ($op, "f32", bin!(f32, |a, b| $f(a, b))),
             (concat!($op, ".NaN"), "f32", bin!(f32, |a, b| nan(a, b, $f(a, b)))),
             (concat!($op, ".xorsign.abs"), "f32", bin!(f32, |a, b| crossed(a, b, $f(a.abs(), b.abs())))),
             (concat!($op, ".NaN.xorsign.abs"), "f32", bin!(f32, |a, b| nan(a, b, crossed(a, b, $f(a.abs(), b.abs()))))),
-            ($op, "f16", bin!(H, |a, b| H($f(a.0, b.0)))),
-            ($op, "bf16", bin!(B, |a, b| B($f(a.0, b.0)))),
-            ($op, "f16x2", two!(H, |a, b, _c| H($f(a.0, b.0)), 2)),
-            ($op, "bf16x2", two!(B, |a, b, _c| B($f(a.0, b.0)), 2)),
-            (concat!($op, ".NaN"), "f16", bin!(H, |a, b| H(nan(a.0, b.0, $f(a.0, b.0))))),
-            (concat!($op, ".NaN"), "bf16", bin!(B, |a, b| B(nan(a.0, b.0, $f(a.0, b.0))))),
-            (concat!($op, ".NaN"), "f16x2", two!(H, |a, b, _c| H(nan(a.0, b.0, $f(a.0, b.0))), 2)),
-            (concat!($op, ".NaN"), "bf16x2", two!(B, |a, b, _c| B(nan(a.0, b.0, $f(a.0, b.0))), 2)),
-            (concat!($op, ".xorsign.abs"), "f16", bin!(u16, |a, b| crossed_half(a, b, |x: H, y: H| H($f(x.0, y.0))))),
-            (
-                concat!($op, ".xorsign.abs"),
-                "f16x2",
-                two!(u16, |a, b, _c| crossed_half(a, b, |x: H, y: H| H($f(x.0, y.0))), 2),
-            ),
-            (
-                concat!($op, ".NaN.xorsign.abs"),
-                "f16",
-                bin!(u16, |a, b| crossed_half(a, b, |x: H, y: H| H(nan(x.0, y.0, $f(x.0, y.0))))),
-            ),
-            (
-                concat!($op, ".NaN.xorsign.abs"),
-                "f16x2",
-                two!(u16, |a, b, _c| crossed_half(a, b, |x: H, y: H| H(nan(x.0, y.0, $f(x.0, y.0)))), 2),
-            ),
-            (concat!($op, ".xorsign.abs"), "bf16", bin!(u16, |a, b| crossed_half(a, b, |x: B, y: B| B($f(x.0, y.0))))),
-            (
-                concat!($op, ".xorsign.abs"),
-                "bf16x2",
-                two!(u16, |a, b, _c| crossed_half(a, b, |x: B, y: B| B($f(x.0, y.0))), 2),
-            ),
-            (
-                concat!($op, ".NaN.xorsign.abs"),
-                "bf16",
-                bin!(u16, |a, b| crossed_half(a, b, |x: B, y: B| B(nan(x.0, y.0, $f(x.0, y.0))))),
-            ),
-            (
-                concat!($op, ".NaN.xorsign.abs"),
-                "bf16x2",
-                two!(u16, |a, b, _c| crossed_half(a, b, |x: B, y: B| B(nan(x.0, y.0, $f(x.0, y.0)))), 2),
-            ),
         ];
         $rows.extend(rows);
+        half_extremes!($rows, $op, $f, H, "f16", "f16x2");
+        half_extremes!($rows, $op, $f, B, "bf16", "bf16x2");
     };
 }
 
