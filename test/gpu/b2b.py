@@ -5,7 +5,8 @@ import sys
 import torch
 
 import driver
-import gemm
+import timing
+import worker
 
 SHAPES = [(64, 512, 512, 64), (256, 200, 200, 64), (32, 1024, 1024, 128)]
 
@@ -32,16 +33,16 @@ def main():
         want = eager(*(t.float() for t in sets[0]))
         error = ((outs[0].float() - want).norm() / want.norm()).item()
         if not error < 3e-3:
-            gemm.say(result={"shape": f"B{b} M{m} N{n} D{d}", "error": error, "failed": True})
+            worker.say(result={"shape": f"B{b} M{m} N{n} D{d}", "error": error, "failed": True})
             continue
         compiled = torch.compile(eager, mode="max-autotune-no-cudagraphs")
-        graphs = {"ours": gemm.graph_of(lambda i: calls[i % len(calls)]()),
-                  "eager": gemm.graph_of(lambda i: eager(*sets[i % len(sets)])),
-                  "compile": gemm.graph_of(lambda i: compiled(*sets[i % len(sets)]))}
-        us = gemm.rounds(graphs, 12, 3)
-        gemm.say(result={"shape": f"B{b} M{m} N{n} D{d}", "ours_us": round(us["ours"], 2), "peer_us": round(us["compile"], 2),
-                         "eager_us": round(us["eager"], 2), "ratio": round(us["compile"] / us["ours"], 3), "error": error,
-                         "config": kernel.name})
+        graphs = {"ours": timing.graph_of(lambda i: calls[i % len(calls)]()),
+                  "eager": timing.graph_of(lambda i: eager(*sets[i % len(sets)])),
+                  "compile": timing.graph_of(lambda i: compiled(*sets[i % len(sets)]))}
+        us = timing.rounds(graphs, 12, 3)
+        worker.say(result={"shape": f"B{b} M{m} N{n} D{d}", "ours_us": round(us["ours"], 2), "peer_us": round(us["compile"], 2),
+                           "eager_us": round(us["eager"], 2), "ratio": round(us["compile"] / us["ours"], 3), "error": error,
+                           "config": kernel.name})
 
 
 if __name__ == "__main__":

@@ -4,15 +4,14 @@ Each shape: inputs are random and rotated past the L2; every kernel that fits is
 the best few and torch are timed in turn, in a shuffled order, by CUDA graphs of eight launches: medians. Prints one JSON line a shape.
 """
 
-import json
-import random
-import statistics
 import sys
 
 import torch
 import torch.nn.functional as F
 
 import driver
+import timing
+import worker
 
 GEMMS = [(8192, 8192, 8192), (4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024), (512, 512, 512),
          (4096, 768, 768), (4096, 3072, 768), (4096, 768, 3072), (12288, 2304, 768), (6304, 3072, 768), (197, 768, 768),
@@ -21,35 +20,6 @@ GEMMS = [(8192, 8192, 8192), (4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024
 FUSED = [(4096, 3072, 768), (8192, 8192, 8192), (4096, 4096, 4096), (16, 4096, 4096)]
 SWIGLU = [(4096, 11008, 4096), (512, 2048, 768), (16, 11008, 4096), (64, 11008, 4096)]
 HEADS = [(4096, 768, 768), (16384, 1024, 1024)]
-CALLS = 8
-
-
-def say(**line):
-    print(json.dumps(line), flush=True)
-
-
-def graph_of(call):
-    """A captured graph of CALLS calls; call(i) works on the i-th set of inputs."""
-    for i in range(2):
-        call(i)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for i in range(CALLS):
-            call(i)
-    return graph
-
-
-def microseconds(graph, times):
-    out = []
-    for _ in range(times):
-        start, end = torch.cuda.Event(True), torch.cuda.Event(True)
-        start.record()
-        graph.replay()
-        end.record()
-        end.synchronize()
-        out.append(start.elapsed_time(end) * 1e3 / CALLS)
-    return out
 
 
 class Case:
@@ -91,35 +61,19 @@ class Case:
         return lambda i: launches[i % len(launches)]()
 
     def error(self, call):
-        """Relative norm of the difference from the f32 product, of poisoned outputs; infinite where any element is not finite."""
-        self.outs[0].fill_(float("nan"))
-        call(0)
-        torch.cuda.synchronize()
+        """Of the first set of inputs, against an f32 product: see `timing.error`."""
         if self.want is None:
             self.want = self.reference(0)
-        want = self.want
-        error = ((self.outs[0].float() - want).norm() / want.norm()).item()
-        return error if error == error else float("inf")
-
-
-def rounds(graphs, count, times):
-    """Median microseconds of each graph, in turn and in a shuffled order each round."""
-    measured = {name: [] for name in graphs}
-    for _ in range(count):
-        order = list(graphs)
-        random.shuffle(order)
-        for name in order:
-            measured[name] += microseconds(graphs[name], times)
-    return {name: statistics.median(values) for name, values in measured.items()}
+        return timing.error(call, self.outs[0], self.want)
 
 
 def measure(case, kernels, skip):
-    failures, graphs, keep, worst = [], {"peer": graph_of(case.peer)}, [], 0
+    failures, graphs, keep, worst = [], {"peer": timing.graph_of(case.peer)}, [], 0
     odd = case.shape[1] % 64 != 0 or case.shape[2] % 64 != 0
     for kernel in kernels:
         if kernel.name in skip or not kernel.fits(case.shape):
             continue
-        say(trying=kernel.name, shape=case.shape)
+        worker.say(trying=kernel.name, shape=case.shape)
         for promotion in (2, 3) if odd else (3,):
             driver.PROMOTION = promotion
             call = case.ours(kernel)
@@ -128,18 +82,18 @@ def measure(case, kernels, skip):
                 failures.append([kernel.name, max(errors)])
                 continue
             worst = max(worst, *errors)
-            graphs[f"{kernel.name}@{promotion}" if odd else kernel.name] = graph_of(call)
+            graphs[f"{kernel.name}@{promotion}" if odd else kernel.name] = timing.graph_of(call)
             keep.append(call)
-    rough = rounds(graphs, 4, 2)
+    rough = timing.rounds(graphs, 4, 2)
     order = sorted((name for name in rough if name != "peer"), key=rough.get)
-    medians = rounds({name: graphs[name] for name in ["peer"] + order[:5]}, 12, 3)
+    medians = timing.rounds({name: graphs[name] for name in ["peer"] + order[:5]}, 12, 3)
     peer = medians.pop("peer")
     winner = min(medians, key=medians.get) if medians else None
-    say(result={"shape": "x".join(map(str, case.shape)), "dtype": case.dtype, "epilogue": case.epilogue, "peer_us": round(peer, 2),
-                "ours_us": round(medians[winner], 2) if winner else None, "config": winner,
-                "ratio": round(peer / medians[winner], 3) if winner else None, "error": worst, "failures": failures,
-                "finals": {name: round(us, 2) for name, us in medians.items()},
-                "candidates": [[name, round(rough[name], 2)] for name in order]})
+    worker.say(result={"shape": "x".join(map(str, case.shape)), "dtype": case.dtype, "epilogue": case.epilogue, "peer_us": round(peer, 2),
+                       "ours_us": round(medians[winner], 2) if winner else None, "config": winner,
+                       "ratio": round(peer / medians[winner], 3) if winner else None, "error": worst, "failures": failures,
+                       "finals": {name: round(us, 2) for name, us in medians.items()},
+                       "candidates": [[name, round(rough[name], 2)] for name in order]})
 
 
 def main():
@@ -154,11 +108,11 @@ def main():
     for number, (dtype, epilogue, shape) in enumerate(jobs):
         if number < int(sys.argv[2]):
             continue
-        say(job=number)
+        worker.say(job=number)
         fitting = [k for k in kernels if k.dtype == dtype and k.epilogue == epilogue]
         measure(Case(dtype, epilogue, shape), fitting, skip)
         torch.cuda.empty_cache()
-    say(job=len(jobs))
+    worker.say(job=len(jobs))
 
 
 if __name__ == "__main__":

@@ -7,63 +7,26 @@ import json
 import math
 import os
 import pathlib
-import queue
 import subprocess
 import sys
-import threading
 import time
+
+import worker
 
 HERE = pathlib.Path(__file__).resolve().parent
 OUT = pathlib.Path(os.environ.get("OUT", HERE))
-JOB_SECONDS = 60
-
-
-def lines_of(process):
-    lines = queue.Queue()
-
-    def read():
-        for line in process.stdout:
-            lines.put(line)
-        lines.put(None)
-
-    threading.Thread(target=read, daemon=True).start()
-    return lines
 
 
 def run(deadline):
     """All results, and the kernels that hung or crashed."""
-    results, bad, job, done = [], [], 0, False
-    while not done and time.time() < deadline and len(bad) < 12:
-        command = [sys.executable, str(HERE / "gemm.py"), str(HERE), str(job), *bad]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=HERE)
-        lines, trying, tail = lines_of(process), None, []
-        while True:
-            try:
-                line = lines.get(timeout=min(JOB_SECONDS, max(1, deadline - time.time())))
-            except queue.Empty:
-                tail.append("no answer")
-                break
-            if line is None:
-                break
-            try:
-                said = json.loads(line)
-            except ValueError:
-                tail = tail[-8:] + [line.rstrip()]
-                continue
-            job = said.get("job", job)
-            trying = said.get("trying", trying)
-            if "result" in said:
-                results.append(said["result"])
-                (OUT / "results.partial.json").write_text(json.dumps(results))
-                job += 1
-        if tail[-1:] == ["no answer"]:
-            process.kill()
-        done = process.wait() == 0
-        if not done:
-            print("FAILED", trying, *tail, sep="\n  ", flush=True)
-            if trying is None:
-                break
-            bad.append(trying)
+    results = []
+
+    def heard(said):
+        if "result" in said:
+            results.append(said["result"])
+            (OUT / "results.partial.json").write_text(json.dumps(results))
+
+    bad = worker.watch([sys.executable, str(HERE / "gemm.py"), str(HERE)], deadline, heard)
     return results, bad
 
 

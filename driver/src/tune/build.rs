@@ -273,6 +273,8 @@ const RUNNER: &[(&str, &str)] = &[
     ("run", include_str!("runner/run")),
     ("tune.py", include_str!("runner/tune.py")),
     ("driver.py", include_str!("../../../test/gpu/driver.py")),
+    ("timing.py", include_str!("../../../test/gpu/timing.py")),
+    ("worker.py", include_str!("../../../test/gpu/worker.py")),
 ];
 
 /// "ptxas 13.0", from ptxas's line of its version.

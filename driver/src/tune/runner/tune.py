@@ -8,31 +8,21 @@ shuffled order, by CUDA graphs of several launches: medians. torch's product is 
 import json
 import os
 import pathlib
-import queue
-import random
-import statistics
-import subprocess
 import sys
-import threading
 import time
+
+import worker
 
 HERE = pathlib.Path(__file__).resolve().parent
 OUT = pathlib.Path(os.environ.get("OUT", HERE))
-# Without an answer for so long, a kernel is taken to hang.
-SECONDS = 60
-CALLS = 8
 FINALISTS = 5
-
-
-def say(**line):
-    print(json.dumps(line), flush=True)
 
 
 class Case:
     """A product: inputs, results, and what they must be."""
 
     def __init__(self, torch, spec):
-        self.torch, self.spec, self.want = torch, spec, None
+        self.spec, self.want = spec, None
         m, n, k, batch = spec["sizes"]
         kinds = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
         kind, out = kinds[spec["dtype"]], kinds[spec["out"]]
@@ -62,43 +52,11 @@ class Case:
         launches = [kernel.prepare(dims, [t.data_ptr() for t in inputs] + [out.data_ptr()]) for inputs, out in zip(self.sets, self.outs)]
         return lambda i: launches[i % len(launches)]()
 
-    def error(self, call):
-        """Relative norm of the difference; infinite where an element is not finite."""
-        self.outs[0].fill_(float("nan"))
-        call(0)
-        self.torch.cuda.synchronize()
+    def error(self, timing, call):
+        """Of the first set of inputs, against an f32 product: see `timing.error`."""
         if self.want is None:
             self.want = self.peer(0, lambda t: t.float())
-        error = ((self.outs[0].float() - self.want).norm() / self.want.norm()).item()
-        return error if error == error else float("inf")
-
-
-def graph_of(torch, call):
-    for i in range(2):
-        call(i)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for i in range(CALLS):
-            call(i)
-    return graph
-
-
-def rounds(torch, graphs, count, times):
-    """Median microseconds of a call of each graph, in turn and in a shuffled order each round."""
-    measured = {name: [] for name in graphs}
-    for _ in range(count):
-        order = list(graphs)
-        random.shuffle(order)
-        for name in order:
-            for _ in range(times):
-                start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-                start.record()
-                graphs[name].replay()
-                end.record()
-                end.synchronize()
-                measured[name].append(start.elapsed_time(end) * 1e3 / CALLS)
-    return {name: statistics.median(values) for name, values in measured.items()}
+        return timing.error(call, self.outs[0], self.want)
 
 
 def fits(kernel, dims):
@@ -108,30 +66,31 @@ def fits(kernel, dims):
     return config["split"] == 1 or kernel.grid(dims)[0] <= (2 * slots if config["cluster"] else slots)
 
 
-def measure(torch, spec, kernels, skip):
+def measure(torch, timing, spec, kernels, skip):
     case, failures, keep = Case(torch, spec), [], []
-    graphs = {"peer": graph_of(torch, case.peer)}
+    graphs = {"peer": timing.graph_of(case.peer)}
     names = dict(spec["kernels"])
     m, n, k, batch = spec["sizes"]
     for name in names:
         kernel = kernels[name]
         if name in skip or not fits(kernel, (m, n, k, batch)):
             continue
-        say(trying=name)
+        worker.say(trying=name)
         call = case.ours(kernel)
-        error = max(case.error(call) for _ in range(2))
+        error = max(case.error(timing, call) for _ in range(2))
         if error > (1e-2 if spec["dtype"] == "bf16" else 2e-3):
             failures.append([names[name], error])
             continue
-        graphs[name] = graph_of(torch, call)
+        graphs[name] = timing.graph_of(call)
         keep.append(call)
-    rough = rounds(torch, graphs, 4, 2)
+    rough = timing.rounds(graphs, 4, 2)
     order = sorted((name for name in rough if name != "peer"), key=rough.get)
-    medians = rounds(torch, {name: graphs[name] for name in ["peer"] + order[:FINALISTS]}, 12, 3)
+    medians = timing.rounds({name: graphs[name] for name in ["peer"] + order[:FINALISTS]}, 12, 3)
     peer = medians.pop("peer")
     winner = min(medians, key=medians.get) if medians else None
-    say(result={"product": spec["product"], "config": names.get(winner), "us": medians.get(winner), "peer_us": peer, "failures": failures,
-                "candidates": [[names[name], round(medians.get(name, rough[name]), 2)] for name in order]})
+    worker.say(result={"product": spec["product"], "config": names.get(winner), "us": medians.get(winner), "peer_us": peer,
+                       "failures": failures,
+                       "candidates": [[names[name], round(medians.get(name, rough[name]), 2)] for name in order]})
 
 
 def work(first, skip):
@@ -139,6 +98,7 @@ def work(first, skip):
     import torch
 
     import driver
+    import timing
 
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = False
@@ -146,65 +106,30 @@ def work(first, skip):
     about = json.loads((HERE / "products.json").read_text())
     kernels = {kernel.name: kernel for kernel in driver.load(HERE)}
     properties = torch.cuda.get_device_properties(0)
-    say(machine={"gpu": torch.cuda.get_device_name(), "sms": properties.multi_processor_count, "torch": torch.__version__})
+    worker.say(machine={"gpu": torch.cuda.get_device_name(), "sms": properties.multi_processor_count, "torch": torch.__version__})
     for number, spec in enumerate(about["products"]):
         if number >= first:
-            say(job=number)
-            measure(torch, spec, kernels, skip)
+            worker.say(job=number)
+            measure(torch, timing, spec, kernels, skip)
             torch.cuda.empty_cache()
-    say(job=len(about["products"]))
-
-
-def lines_of(process):
-    lines = queue.Queue()
-
-    def read():
-        for line in process.stdout:
-            lines.put(line)
-        lines.put(None)
-
-    threading.Thread(target=read, daemon=True).start()
-    return lines
+    worker.say(job=len(about["products"]))
 
 
 def main(seconds):
     deadline = time.time() + seconds
     about = json.loads((HERE / "products.json").read_text())
     report = {"architecture": about["architecture"], "toolchain": about["toolchain"], "date": time.strftime("%Y-%m-%d"), "results": [], "hung": []}
-    job, done = 0, False
-    while not done and time.time() < deadline and len(report["hung"]) < 12:
-        command = [sys.executable, str(HERE / "tune.py"), "--work", str(job), *report["hung"]]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        lines, trying, tail = lines_of(process), None, []
-        while True:
-            try:
-                line = lines.get(timeout=min(SECONDS, max(1, deadline - time.time())))
-            except queue.Empty:
-                tail.append("no answer")
-                process.kill()
-                break
-            if line is None:
-                break
-            try:
-                said = json.loads(line)
-            except ValueError:
-                tail = tail[-8:] + [line.rstrip()]
-                continue
-            job, trying = said.get("job", job), said.get("trying", trying)
-            report.update(said.get("machine", {}))
-            if "result" in said:
-                row = said["result"]
-                report["results"].append(row)
-                trying, job = None, job + 1
-                (OUT / "results.json").write_text(json.dumps(report, indent=1))
-                us = f"{row['us']:9.2f} us" if row["us"] else "  nothing was right"
-                print(f"{row['product']:80s} {us}  torch {row['peer_us']:9.2f} us  {row['config']}", flush=True)
-        done = process.wait() == 0
-        if not done:
-            print("FAILED", trying, *tail, sep="\n  ", flush=True)
-            if trying is None:
-                break
-            report["hung"].append(trying)
+
+    def heard(said):
+        report.update(said.get("machine", {}))
+        if "result" in said:
+            row = said["result"]
+            report["results"].append(row)
+            (OUT / "results.json").write_text(json.dumps(report, indent=1))
+            us = f"{row['us']:9.2f} us" if row["us"] else "  nothing was right"
+            print(f"{row['product']:80s} {us}  torch {row['peer_us']:9.2f} us  {row['config']}", flush=True)
+
+    report["hung"] = worker.watch([sys.executable, str(HERE / "tune.py"), "--work"], deadline, heard)
     (OUT / "results.json").write_text(json.dumps(report, indent=1))
     print(f"{len(report['results'])} of {len(about['products'])} products in {OUT / 'results.json'}")
     return 0 if len(report["results"]) == len(about["products"]) else 1
