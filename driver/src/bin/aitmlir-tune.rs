@@ -2,7 +2,6 @@
 
 use aitmlir_driver::{
     compile::{Options, cache, cache::Cache, phases::Emit},
-    package::WeightsPlace,
     tune::{
         build::{Request, build, configurations},
         import::{Given, merge, rows},
@@ -133,23 +132,9 @@ fn run_build(arguments: Build) -> Result<()> {
     }
     if let Some(model) = &arguments.model {
         let options = Options {
-            input: model.clone(),
-            output: PathBuf::new(),
-            emit: Emit::Linalg,
-            kernel: None,
-            target,
-            embed_ptx: false,
-            ptxas: None,
-            cache: None,
-            tuning_table: None,
-            allow_tf32: false,
-            weights: WeightsPlace::Embed,
-            name: None,
             dims: arguments.dims,
             shapes: arguments.shapes,
-            dump_phases: None,
-            timings: false,
-            verbose: false,
+            ..Options::new(model.clone(), PathBuf::new(), Emit::Linalg, target)
         };
         let found = products::of_model(&options)?;
         found.iter().for_each(|product| eprintln!("{}: {product}", model.display()));

@@ -57,6 +57,31 @@ pub struct Options {
     pub verbose: bool,
 }
 
+impl Options {
+    /// A model, what to stop at and what to compile for; everything else as `aitmlir-compile` does it without options, but without a cache.
+    pub fn new(input: PathBuf, output: PathBuf, emit: Emit, target: Target) -> Self {
+        Self {
+            input,
+            output,
+            emit,
+            kernel: None,
+            target,
+            embed_ptx: false,
+            ptxas: None,
+            cache: None,
+            tuning_table: None,
+            allow_tf32: false,
+            weights: WeightsPlace::Embed,
+            name: None,
+            dims: Vec::new(),
+            shapes: Vec::new(),
+            dump_phases: None,
+            timings: false,
+            verbose: false,
+        }
+    }
+}
+
 /// The files that came out.
 #[derive(Debug)]
 pub enum Output {

@@ -7,7 +7,6 @@
 //! `// targets: sm_80 sm_90a` where sm_80 alone is not enough, and `// tolerance: 1e-3` where that of the type is not meant.
 
 use aitmlir_driver::compile::{self, Options, phases::Emit};
-use aitmlir_driver::package::WeightsPlace;
 use aitmlir_driver::run::{
     compare::{Tolerance, compare},
     inputs::{NamedShape, Request, make},
@@ -146,25 +145,7 @@ fn cases(file: &Path) -> Vec<Case> {
 fn library(case: &Case, target: &str, folder: &Path) -> Result<Library, Failed> {
     let (input, output) = (folder.join("model.mlir"), folder.join(format!("{}.so", &target[..3])));
     std::fs::write(&input, &case.text)?;
-    let options = Options {
-        input,
-        output: output.clone(),
-        emit: Emit::So,
-        kernel: None,
-        target: Target::parse(target)?,
-        embed_ptx: true,
-        ptxas: None,
-        cache: None,
-        tuning_table: None,
-        allow_tf32: false,
-        weights: WeightsPlace::Embed,
-        name: None,
-        dims: Vec::new(),
-        shapes: Vec::new(),
-        dump_phases: None,
-        timings: false,
-        verbose: false,
-    };
+    let options = Options { embed_ptx: true, ..Options::new(input, output.clone(), Emit::So, Target::parse(target)?) };
     compile::compile(&options).map_err(|error| format!("{target}: {error:#}"))?;
     Ok(Library::open(&output)?)
 }

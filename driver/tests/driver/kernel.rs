@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use aitmlir_driver::compile::{self, Options, phases::Emit};
-use aitmlir_driver::package::WeightsPlace;
 use aitmlir_driver::run::sim::{self, Simulator};
 use aitmlir_lowering::target::Target;
 use aitmlir_runtime::ffi::device::DeviceTable;
@@ -21,23 +20,14 @@ fn example(file: &str) -> PathBuf {
 /// Exports the example as `name`.o and `name`.h in a folder.
 fn export(folder: &Path, name: &str) {
     let options = Options {
-        input: example("linear.mlir"),
-        output: folder.join(name),
-        emit: Emit::Kernel,
-        kernel: None,
-        target: Target::parse("cuda:sm_90a").expect("a target"),
         embed_ptx: true,
-        ptxas: None,
-        cache: None,
-        tuning_table: None,
-        allow_tf32: false,
-        weights: WeightsPlace::Embed,
         name: Some(name.to_owned()),
-        dims: Vec::new(),
-        shapes: Vec::new(),
-        dump_phases: None,
-        timings: false,
-        verbose: false,
+        ..Options::new(
+            example("linear.mlir"),
+            folder.join(name),
+            Emit::Kernel,
+            Target::parse("cuda:sm_90a").expect("a target"),
+        )
     };
     compile::compile(&options).expect("exported");
 }

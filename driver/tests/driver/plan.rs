@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use aitmlir_driver::compile::{self, Options, phases::Emit};
-use aitmlir_driver::package::WeightsPlace;
 use aitmlir_driver::run::library::{Device, Library};
 use aitmlir_driver::run::tensor::Tensor;
 use aitmlir_lowering::target::Target;
@@ -12,25 +11,7 @@ use aitmlir_runtime::info::DType;
 fn compile(folder: &Path, text: &str, emit: Emit, name: &str) -> std::path::PathBuf {
     let (input, output) = (folder.join("model.mlir"), folder.join(name));
     std::fs::write(&input, text).expect("written");
-    let options = Options {
-        input,
-        output: output.clone(),
-        emit,
-        target: Target::parse("cpu").expect("a target"),
-        embed_ptx: false,
-        ptxas: None,
-        cache: None,
-        kernel: None,
-        tuning_table: None,
-        allow_tf32: false,
-        weights: WeightsPlace::Embed,
-        name: None,
-        dims: Vec::new(),
-        shapes: Vec::new(),
-        dump_phases: None,
-        timings: false,
-        verbose: false,
-    };
+    let options = Options::new(input, output.clone(), emit, Target::parse("cpu").expect("a target"));
     compile::compile(&options).expect("compiled");
     output
 }
