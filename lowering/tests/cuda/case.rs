@@ -36,16 +36,18 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    pub fn compile(self, problem: &Problem, code: Code<'_>) -> (String, KernelLaunch) {
+    /// PTX of the kernel for a group of problems, and how to start it; that of sm_80 takes one.
+    pub fn compile(self, problems: &[Problem], code: Code<'_>) -> (String, KernelLaunch) {
         let context = new_context();
         let mut module = Module::new(Location::unknown(&context));
         let (chip, launch) = match self {
             Kernel::Sm80(config) => {
-                let launch = gemm_sm80::emit(&context, &module, "gemm", problem, config, &|b, s, e| code(b, s, e));
+                let launch = gemm_sm80::emit(&context, &module, "gemm", &problems[0], config, &|b, s, e| code(b, s, e));
                 ("sm_80", launch)
             }
             Kernel::Sm90(config) => {
-                let launch = gemm_sm90::emit(&context, &module, "gemm", problem, config, &|b, s, e| code(b, s, e));
+                let launch =
+                    gemm_sm90::emit_group(&context, &module, "gemm", problems, config, &|b, s, e| code(b, s, e));
                 ("sm_90a", launch)
             }
         };
@@ -55,7 +57,12 @@ impl Kernel {
 
     /// Assembles the kernel; fails where it spills or is serialised.
     pub fn assemble(self, problem: &Problem) -> Assembled {
-        let (ptx, _) = self.compile(problem, &identity);
+        self.assemble_group(std::slice::from_ref(problem))
+    }
+
+    /// The same for a group.
+    pub fn assemble_group(self, problems: &[Problem]) -> Assembled {
+        let (ptx, _) = self.compile(problems, &identity);
         let chip = if matches!(self, Kernel::Sm80(_)) { "sm_80" } else { "sm_90a" };
         let assembled = ptxas().assemble(&ptx, chip::chip(chip).unwrap()).unwrap();
         let report = &assembled.kernels[0];
@@ -128,7 +135,11 @@ pub const PLAIN: Case = Case {
 impl Case {
     /// The problem with all sizes at run time.
     pub fn problem(&self) -> Problem {
-        let (m, n, k) = (Expr::Dim(0), Expr::Dim(1), Expr::Dim(2));
+        self.problem_of([0, 1, 2].map(Expr::Dim))
+    }
+
+    /// The problem with sizes that are these formulas.
+    pub fn problem_of(&self, [m, n, k]: [Expr; 3]) -> Problem {
         let mut problem = Problem::linear(self.dtype, m.clone(), n.clone(), k.clone());
         problem.out_dtype = self.out;
         problem.out_pairs = self.pairs;
@@ -157,24 +168,47 @@ impl Case {
 
     /// Compares a kernel's results on the simulator, with that many multiprocessors, with sums computed here.
     pub fn run_kernel(&self, kernel: Kernel, sms: i64) {
+        let (ptx, launch) = kernel.compile(&[self.problem()], self.code());
+        let inputs = self.inputs(1);
+        let dims = [self.m, self.n, self.k].map(|n| n as i64);
+        let out = simulate::launch(&ptx, &launch, &dims, sms, &self.buffers(&inputs)).remove(0);
+        self.check(&inputs, &out);
+    }
+
+    /// The epilogue.
+    pub fn code(&self) -> Code<'static> {
+        if self.bias { &bias_relu } else { &identity }
+    }
+
+    /// A, B and the bias.
+    pub fn inputs(&self, seed: u64) -> [Vec<f32>; 3] {
         let Case { m, n, k, batch, .. } = *self;
-        let code: Code<'_> = if self.bias { &bias_relu } else { &identity };
-        let (ptx, launch) = kernel.compile(&self.problem(), code);
-        let (a, b, bias) = (random(batch * m * k, 1), random(batch * n * k, 2), random(n, 3));
-        let [a, b] = [a, b].map(|values| decode(&encode(&values, self.dtype), self.dtype));
+        let [a, b] = [(m, seed), (n, seed + 1)].map(|(lines, seed)| {
+            let values = random(batch * lines * k, seed);
+            decode(&encode(&values, self.dtype), self.dtype)
+        });
+        [a, b, random(n, seed + 2)]
+    }
+
+    /// The operands of a launch.
+    pub fn buffers(&self, [a, b, bias]: &[Vec<f32>; 3]) -> Vec<simulate::Buffer> {
         let raw = |values: &[f32]| match self.dtype {
             Dtype::S8 => values.iter().map(|v| *v as i8 as u8).collect(),
             Dtype::U8 => values.iter().map(|v| *v as u8).collect(),
             other => encode(values, other),
         };
-        let mut operands = vec![simulate::Buffer::Input(raw(&a)), simulate::Buffer::Input(raw(&b))];
+        let mut operands = vec![simulate::Buffer::Input(raw(a)), simulate::Buffer::Input(raw(b))];
         if self.bias {
-            operands.push(simulate::Buffer::Input(encode(&bias, self.dtype)));
+            operands.push(simulate::Buffer::Input(encode(bias, self.dtype)));
         }
-        operands.push(simulate::Buffer::Output(batch * m * n * self.out.bytes() as usize));
-        let dims = [m as i64, n as i64, k as i64];
-        let out = simulate::launch(&ptx, &launch, &dims, sms, &operands).remove(0);
-        let out = decode(&out, self.out);
+        operands.push(simulate::Buffer::Output(self.batch * self.m * self.n * self.out.bytes() as usize));
+        operands
+    }
+
+    /// Compares a result with sums computed here.
+    pub fn check(&self, [a, b, bias]: &[Vec<f32>; 3], out: &[u8]) {
+        let Case { m, n, k, batch, .. } = *self;
+        let out = decode(out, self.out);
         for z in 0..batch {
             for i in 0..m {
                 for j in 0..n {

@@ -11,4 +11,5 @@ mod cute;
 mod cute_products;
 mod gemm_sm80;
 mod gemm_sm90;
+mod group_sm90;
 mod simulate;

@@ -39,6 +39,15 @@ fn map(map: &kernel_launch::TensorMap<u64>, address: u64) -> TensorMap {
     }
 }
 
+/// An array of tensor maps, as a kernel sees it.
+fn encoded(maps: &[Option<(kernel_launch::TensorMap<u64>, u64)>]) -> Vec<u8> {
+    let bytes = |own: &Option<(kernel_launch::TensorMap<u64>, u64)>| match own {
+        Some((tensor, address)) => map(tensor, *address).encode().unwrap().to_vec(),
+        None => vec![0; 128],
+    };
+    maps.iter().flat_map(bytes).collect()
+}
+
 /// Runs a launch; the bytes of the outputs. Fails where the simulator finds anything.
 pub fn launch(ptx: &str, launch: &KernelLaunch, dims: &[i64], sms: i64, operands: &[Buffer]) -> Vec<Vec<u8>> {
     let mut global = GlobalMemory::default();
@@ -62,11 +71,16 @@ pub fn launch(ptx: &str, launch: &KernelLaunch, dims: &[i64], sms: i64, operands
         global.upload(workspace, &vec![0; zeroed as usize]).unwrap();
     }
     let resolved = launch.resolve(&env, &addresses, workspace).unwrap();
+    if resolved.is_empty() {
+        let bytes = operands.iter().filter_map(|o| if let Buffer::Output(bytes) = o { Some(*bytes) } else { None });
+        return bytes.map(|bytes| vec![0; bytes]).collect();
+    }
     let mut args = Args::new(&program);
     for param in &resolved.params {
         args = match param {
             Value::Bytes(bytes) => args.bytes(bytes),
             Value::Map(tensor, address) => args.map(&map(tensor, *address)),
+            Value::Maps(maps) => args.bytes(&encoded(maps)),
         };
     }
     let start = Launch {

@@ -44,6 +44,9 @@ pub enum LaunchError {
         /// The first variant's symbol.
         kernel: String,
     },
+    /// An array of parameters holds tensor maps beside others.
+    #[error("an array of parameters holds tensor maps beside others")]
+    Mixed,
     /// A value that the hardware cannot take.
     #[error("{what} is {value}, which is not in {low}..={high}")]
     Range {
@@ -137,6 +140,9 @@ pub enum Param {
         /// Bytes from its beginning.
         offset: Expr,
     },
+    /// An array, by value, of what each problem of a group has for this parameter: all of one kind, not arrays themselves. The map of an empty tensor,
+    /// which a kernel does not use, is 128 zero bytes.
+    Each(Vec<Param>),
 }
 
 /// Device memory that a kernel needs for itself.
@@ -188,6 +194,8 @@ pub enum Value {
     Bytes(Vec<u8>),
     /// A tensor map to be encoded, and the address of its first element.
     Map(TensorMap<u64>, u64),
+    /// Several of them, one after the other; zeros for none.
+    Maps(Vec<Option<(TensorMap<u64>, u64)>>),
 }
 
 /// One launch, computed.
@@ -258,37 +266,72 @@ impl KernelLaunch {
         if grid.contains(&0) {
             return Ok(Resolved { grid, params: vec![] });
         }
-        let address = |index: u32| {
-            let missing = LaunchError::MissingOperand { index, given: operands.len() };
-            operands.get(index as usize).copied().ok_or(missing)
-        };
-        let params = self.params.iter().map(|param| {
-            Ok(match param {
-                Param::Pointer { operand, offset } => {
-                    Value::Bytes(address(*operand)?.wrapping_add_signed(offset.eval(env)?).to_le_bytes().to_vec())
-                }
-                Param::Workspace { offset } => {
-                    Value::Bytes(workspace.wrapping_add_signed(offset.eval(env)?).to_le_bytes().to_vec())
-                }
-                Param::I32(value) => {
-                    let value = in_range("a 32-bit parameter", value.eval(env)?, i32::MIN.into(), i32::MAX.into())?;
-                    Value::Bytes((value as i32).to_le_bytes().to_vec())
-                }
-                Param::I64(value) => Value::Bytes(value.eval(env)?.to_le_bytes().to_vec()),
-                Param::F32(value) => Value::Bytes(value.to_le_bytes().to_vec()),
-                Param::Map(map) => {
-                    let map = map.resolve(env)?;
-                    let address = address(map.operand)?.wrapping_add(map.offset);
-                    Value::Map(map, address)
-                }
-            })
-        });
+        let params = self.params.iter().map(|param| param.resolve(env, operands, workspace));
         let params = params.collect::<Result<Vec<_>, _>>()?;
         Ok(Resolved { grid, params })
     }
 }
 
+impl Param {
+    /// Its value: see [`KernelLaunch::resolve`].
+    fn resolve(&self, env: &Env<'_>, operands: &[u64], workspace: u64) -> Result<Value, LaunchError> {
+        let address = |index: u32| {
+            let missing = LaunchError::MissingOperand { index, given: operands.len() };
+            operands.get(index as usize).copied().ok_or(missing)
+        };
+        let located = |map: &TensorMap| -> Result<_, LaunchError> {
+            let map = map.resolve(env)?;
+            let address = address(map.operand)?.wrapping_add(map.offset);
+            Ok((map, address))
+        };
+        let bytes = |bytes: &[u8]| -> Result<Value, LaunchError> { Ok(Value::Bytes(bytes.to_vec())) };
+        match self {
+            Param::Pointer { operand, offset } => {
+                bytes(&address(*operand)?.wrapping_add_signed(offset.eval(env)?).to_le_bytes())
+            }
+            Param::Workspace { offset } => bytes(&workspace.wrapping_add_signed(offset.eval(env)?).to_le_bytes()),
+            Param::I32(value) => {
+                let value = in_range("a 32-bit parameter", value.eval(env)?, i32::MIN.into(), i32::MAX.into())?;
+                bytes(&(value as i32).to_le_bytes())
+            }
+            Param::I64(value) => bytes(&value.eval(env)?.to_le_bytes()),
+            Param::F32(value) => bytes(&value.to_le_bytes()),
+            Param::Map(map) => located(map).map(|(map, address)| Value::Map(map, address)),
+            Param::Each(list) if list.iter().all(|param| matches!(param, Param::Map(_))) => {
+                let maps = list.iter().filter_map(|param| if let Param::Map(map) = param { Some(map) } else { None });
+                let some = |map: &TensorMap| if map.is_empty(env)? { Ok(None) } else { located(map).map(Some) };
+                maps.map(some).collect::<Result<_, _>>().map(Value::Maps)
+            }
+            Param::Each(list) => {
+                let mut all = Vec::new();
+                for param in list {
+                    match param.resolve(env, operands, workspace)? {
+                        Value::Bytes(own) => all.extend(own),
+                        Value::Map(..) | Value::Maps(_) => return Err(LaunchError::Mixed),
+                    }
+                }
+                Ok(Value::Bytes(all))
+            }
+        }
+    }
+
+    /// Bytes that it takes in a kernel's parameters.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Param::Map(_) => 128,
+            Param::I32(_) | Param::F32(_) => 4,
+            Param::I64(_) | Param::Pointer { .. } | Param::Workspace { .. } => 8,
+            Param::Each(list) => list.iter().map(Param::bytes).sum(),
+        }
+    }
+}
+
 impl TensorMap {
+    /// Has a dimension no elements?
+    fn is_empty(&self, env: &Env<'_>) -> Result<bool, LaunchError> {
+        self.dims.iter().try_fold(false, |empty, dim| Ok(empty || dim.eval(env)? == 0))
+    }
+
     /// Its numbers, with the hardware's ranges checked.
     pub fn resolve(&self, env: &Env<'_>) -> Result<TensorMap<u64>, LaunchError> {
         let name = |what: &str, i: usize| format!("{what} {i} of the tensor map of operand {}", self.operand);
@@ -355,6 +398,24 @@ mod tests {
         assert_eq!(resolved.params[1], Value::Bytes(300_i32.to_le_bytes().to_vec()));
         let Value::Map(map, address) = &resolved.params[0] else { panic!("a map") };
         assert_eq!((map.dims.as_slice(), map.strides.as_slice(), *address), (&[64, 300][..], &[128][..], 4096));
+    }
+
+    #[test]
+    fn arrays_hold_what_each_problem_has() {
+        let mut launch = launch();
+        let map = launch.params[0].clone();
+        let sizes = vec![Param::I32(Expr::Dim(0)), Param::I32(7.into())];
+        launch.params = vec![Param::Each(sizes), Param::Each(vec![map.clone(), map])];
+        let resolve = |m| launch.resolve(&Env { dims: &[m, 64], sms: 132 }, &[4096], 0).unwrap().params;
+        assert_eq!(resolve(300)[0], Value::Bytes([300_i32.to_le_bytes(), 7_i32.to_le_bytes()].concat()));
+        let Value::Maps(maps) = &resolve(300)[1] else { panic!("maps") };
+        assert!(
+            maps.iter().all(|map| map.as_ref().is_some_and(|(map, address)| map.dims == [64, 300] && *address == 4096))
+        );
+        launch.grid[0] = 1.into();
+        let none = launch.resolve(&Env { dims: &[0, 64], sms: 132 }, &[0], 0).unwrap();
+        assert_eq!(none.params[1], Value::Maps(vec![None, None]));
+        assert_eq!(launch.params.iter().map(Param::bytes).collect::<Vec<_>>(), [8, 256]);
     }
 
     #[test]

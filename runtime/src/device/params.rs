@@ -32,7 +32,8 @@ impl Params {
         for value in values {
             match value {
                 Value::Bytes(bytes) => {
-                    let to = params.room(bytes.len(), bytes.len().max(1));
+                    // Scalars are aligned to their size; arrays of them to more than theirs.
+                    let to = params.room(bytes.len(), bytes.len().next_power_of_two().min(8));
                     // SAFETY: there is room for the bytes.
                     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
                 }
@@ -40,6 +41,15 @@ impl Params {
                     let to = params.room(MAP_BYTES, align_of::<Line>());
                     // SAFETY: there is room for a map, aligned as it must be.
                     unsafe { device.tensor_map(&described(map, *address), to.cast()) }?;
+                }
+                Value::Maps(maps) => {
+                    let to = params.room(MAP_BYTES * maps.len(), align_of::<Line>());
+                    for (i, map) in maps.iter().enumerate() {
+                        let Some((map, address)) = map else { continue };
+                        let to = to.wrapping_add(MAP_BYTES * i);
+                        // SAFETY: there is room for all maps, each aligned as it must be; the others are zeros.
+                        unsafe { device.tensor_map(&described(map, *address), to.cast()) }?;
+                    }
                 }
             }
         }

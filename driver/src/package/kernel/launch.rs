@@ -106,25 +106,14 @@ fn emit(f: &mut Function, variant: &KernelLaunch, number: usize, known: &Known) 
     let params = f.value(format!("alloca [{} x ptr], align 8", variant.params.len().max(1)));
     for (i, param) in variant.params.iter().enumerate() {
         let at = match param {
-            Param::Map(map) => tensor_map(f, map, known),
-            Param::F32(value) => word(f, &value.to_bits().to_string()),
-            Param::I32(value) => {
-                let value = formula(f, value);
-                in_range(f, &value, i32::MIN.into(), i32::MAX.into());
-                word(f, &value)
+            Param::Map(map) => {
+                let to = f.value("alloca [128 x i8], align 64");
+                tensor_map(f, map, known, &to);
+                to
             }
-            Param::I64(value) => {
-                let value = formula(f, value);
-                word(f, &value)
-            }
-            Param::Pointer { operand, offset } => {
-                let offset = formula(f, offset);
-                let value = f.value(format!("add i64 {}, {offset}", known.operands[*operand as usize]));
-                word(f, &value)
-            }
-            Param::Workspace { offset } => {
-                let offset = formula(f, offset);
-                let value = f.value(format!("add i64 {workspace}, {offset}"));
+            Param::Each(list) => each(f, list, known, &workspace),
+            scalar => {
+                let value = scalar_value(f, scalar, known, &workspace);
                 word(f, &value)
             }
         };
@@ -143,6 +132,61 @@ fn emit(f: &mut Function, variant: &KernelLaunch, number: usize, known: &Known) 
     };
     f.line(format!("call void @aitmlir_started(ptr %run, i32 {status})"));
     f.line("br label %out");
+}
+
+/// The value of a parameter that is not a tensor map, as an i64.
+fn scalar_value(f: &mut Function, param: &Param, known: &Known, workspace: &str) -> String {
+    let formula = |f: &mut Function, e: &Expr| f.formula(e, &known.dims, &known.sms);
+    match param {
+        Param::F32(value) => value.to_bits().to_string(),
+        Param::I32(value) => {
+            let value = formula(f, value);
+            in_range(f, &value, i32::MIN.into(), i32::MAX.into());
+            value
+        }
+        Param::I64(value) => formula(f, value),
+        Param::Pointer { operand, offset } => {
+            let offset = formula(f, offset);
+            f.value(format!("add i64 {}, {offset}", known.operands[*operand as usize]))
+        }
+        Param::Workspace { offset } => {
+            let offset = formula(f, offset);
+            f.value(format!("add i64 {workspace}, {offset}"))
+        }
+        // Callers have told these apart.
+        Param::Map(_) | Param::Each(_) => "0".to_owned(),
+    }
+}
+
+/// An array of parameters in memory.
+fn each(f: &mut Function, list: &[Param], known: &Known, workspace: &str) -> String {
+    let bytes: u64 = list.iter().map(Param::bytes).sum();
+    let to = f.value(format!("alloca [{bytes} x i8], align 64"));
+    f.line(format!("store [{bytes} x i8] zeroinitializer, ptr {to}"));
+    for (i, param) in list.iter().enumerate() {
+        let at = byte(f, &to, i * param.bytes() as usize);
+        match param {
+            Param::Map(map) => {
+                // An empty tensor has no map: see `Param::Each`.
+                let next = f.label();
+                for dim in &map.dims {
+                    let size = f.formula(dim, &known.dims, &known.sms);
+                    let empty = f.value(format!("icmp eq i64 {size}, 0"));
+                    f.leave_if(&empty, &next);
+                }
+                tensor_map(f, map, known, &at);
+                f.line(format!("br label %{next}"));
+                f.begin(&next);
+            }
+            scalar => {
+                let value = scalar_value(f, scalar, known, workspace);
+                let bits = 8 * scalar.bytes();
+                let value = if bits < 64 { f.value(format!("trunc i64 {value} to i{bits}")) } else { value };
+                f.line(format!("store i{bits} {value}, ptr {at}"));
+            }
+        }
+    }
+    to
 }
 
 /// Keeps the status of a driver's call.
@@ -200,10 +244,9 @@ fn clustered(
     call_driver(f, "%module", "cuLaunchKernelEx", &format!("ptr {config}, ptr {function}, ptr {params}, ptr null"))
 }
 
-/// Encodes a tensor map.
-fn tensor_map(f: &mut Function, map: &TensorMap, known: &Known) -> String {
+/// Encodes a tensor map into the 128 bytes at `to`.
+fn tensor_map(f: &mut Function, map: &TensorMap, known: &Known, to: &str) {
     let rank = map.dims.len();
-    let to = f.value("alloca [128 x i8], align 64");
     let dims = f.value(format!("alloca [{rank} x i64], align 8"));
     let strides = f.value(format!("alloca [{rank} x i64], align 8"));
     let boxes = f.value(format!("alloca [{rank} x i32], align 4"));
@@ -255,7 +298,6 @@ fn tensor_map(f: &mut Function, map: &TensorMap, known: &Known) -> String {
     f.line(format!("call void @aitmlir_started(ptr %run, i32 {status})"));
     let bad = f.value(format!("icmp ne i32 {status}, 0"));
     f.leave_if(&bad, "out");
-    to
 }
 
 /// The most that any variant for these sizes needs: which one it will be may depend on addresses.

@@ -79,8 +79,8 @@ impl KernelSpec {
         }
     }
 
-    /// Appends the function to a module of kernels. `fill` emits its body from the parameters: pointers are `!llvm.ptr<1>`, tensor maps
-    /// `!llvm.ptr`; the return is emitted here.
+    /// Appends the function to a module of kernels. `fill` emits its body from the parameters: pointers are `!llvm.ptr<1>`, tensor maps and
+    /// arrays `!llvm.ptr`; the return is emitted here.
     pub fn emit<'c>(&self, context: &'c Context, module: &Module<'c>, fill: impl FnOnce(Builder<'c>, &[Val<'c>])) {
         // SAFETY: the module owns its body and outlives what is built here.
         let body: Blk<'c> = unsafe { BlockRef::from_raw(module.body().to_raw()) };
@@ -129,7 +129,7 @@ fn function_type<'c>(b: Builder<'c>, types: &[Type<'c>]) -> Type<'c> {
 fn param_type<'c>(b: Builder<'c>, param: &Param) -> Type<'c> {
     match param {
         Param::Pointer { .. } | Param::Workspace { .. } => b.parse_type("!llvm.ptr<1>"),
-        Param::Map(_) => b.parse_type("!llvm.ptr"),
+        Param::Map(_) | Param::Each(_) => b.parse_type("!llvm.ptr"),
         Param::I32(_) => b.context().int_type(32),
         Param::I64(_) => b.context().int_type(64),
         Param::F32(_) => b.context().f32_type(),
@@ -139,9 +139,10 @@ fn param_type<'c>(b: Builder<'c>, param: &Param) -> Type<'c> {
 fn param_attributes<'c>(b: Builder<'c>, param: &Param) -> Attribute<'c> {
     match param {
         // Without grid_constant LLVM would copy the map to the stack and pass that address.
-        Param::Map(_) => b.parse_attr(
-            "{llvm.byval = !llvm.array<128 x i8>, llvm.align = 64 : i64, llvm.readonly, nvvm.grid_constant}",
-        ),
+        Param::Map(_) | Param::Each(_) => b.parse_attr(&format!(
+            "{{llvm.byval = !llvm.array<{} x i8>, llvm.align = 64 : i64, llvm.readonly, nvvm.grid_constant}}",
+            param.bytes()
+        )),
         _ => b.parse_attr("{}"),
     }
 }

@@ -6,6 +6,7 @@ use aitmlir_dialects::{
 };
 use kernel_launch::{Expr, MapType, Param};
 use melior::ir::Type;
+use std::rc::Rc;
 
 /// Element types of operands and results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -228,18 +229,37 @@ impl Problem {
         self
     }
 
-    /// Names of the operands, in order.
-    pub fn operand_names(&self) -> Vec<String> {
+    /// Names of the operands that are not extras.
+    fn named(&self) -> Vec<(u32, String)> {
         let mut named = vec![(self.a.operand, "a".to_owned()), (self.b.operand, "b".to_owned())];
         named.extend(self.other.iter().map(|other| (other.operand, "b1".to_owned())));
         named.push((self.out.operand, "out".to_owned()));
         named.extend(self.more.iter().enumerate().map(|(i, out)| (out.place.operand, format!("out{}", i + 1))));
-        let last = self.extras.iter().map(|e| e.operand).chain(named.iter().map(|(operand, _)| *operand)).max();
-        let mut names: Vec<String> = (0..=last.unwrap_or(0)).map(|i| format!("extra{i}")).collect();
-        for (operand, name) in named {
-            names[operand as usize] = name;
-        }
-        names
+        named
+    }
+
+    /// Names of the operands, in order.
+    pub fn operand_names(&self) -> Vec<String> {
+        operand_names(std::slice::from_ref(self))
+    }
+
+    /// Differs it from another in sizes, strides and operands alone? Then one kernel can compute both.
+    pub fn has_form_of(&self, other: &Problem) -> bool {
+        let place = |p: &Place| {
+            let folds = [p.batches.len(), p.rows.len(), p.columns.len()];
+            (p.unit_step(), p.batch.is_some(), p.spread.len(), p.inner, folds)
+        };
+        let extra = |e: &Extra| {
+            let along = [&e.row, &e.column, &e.batch].map(Option::is_some);
+            (e.dtype, along, e.spread.len(), e.pairs)
+        };
+        let form = |p: &Problem| {
+            let places: Vec<_> = std::iter::once(&p.a).chain(p.rights()).map(place).collect();
+            let outs: Vec<_> = p.outputs().map(|(out, dtype)| (place(out), dtype)).collect();
+            let extras: Vec<_> = p.extras.iter().map(extra).collect();
+            (p.dtype, p.single(), p.spread.len(), p.out_pairs, places, outs, extras)
+        };
+        form(self) == form(other)
     }
 
     /// Products that the epilogue takes: 1 or 2.
@@ -296,14 +316,76 @@ pub enum Int {
     Param(usize),
 }
 
+/// Names of the operands of a kernel for several problems, in order.
+pub fn operand_names(problems: &[Problem]) -> Vec<String> {
+    let named: Vec<Vec<(u32, String)>> = problems.iter().map(Problem::named).collect();
+    let extras = problems.iter().flat_map(|problem| problem.extras.iter().map(|e| e.operand));
+    let last = extras.chain(named.iter().flatten().map(|(operand, _)| *operand)).max();
+    let mut names: Vec<String> = (0..=last.unwrap_or(0)).map(|i| format!("extra{i}")).collect();
+    for (i, list) in named.into_iter().enumerate() {
+        for (operand, name) in list {
+            names[operand as usize] = if problems.len() > 1 { format!("{name} of problem {i}") } else { name };
+        }
+    }
+    names
+}
+
 /// The parameters of a kernel as they are collected.
 #[derive(Clone, Debug, Default)]
 pub struct Params {
     /// In order.
     pub list: Vec<Param>,
+    /// The numbers that were asked for, in order.
+    asked: Vec<Expr>,
+    /// Of the kernel of a group, which of these are one constant in all problems; the others are parameters.
+    common: Option<Rc<[bool]>>,
+}
+
+/// The parameters of a kernel for several problems of one form, and where `build` has them: what differs between problems is an array of what each has.
+pub fn grouped<S>(problems: &[Problem], build: impl Fn(&mut Params, &Problem) -> S) -> (S, Vec<Param>) {
+    let collect = |problem: &Problem, common: Option<Rc<[bool]>>| {
+        let mut params = Params { common, ..Params::default() };
+        let slots = build(&mut params, problem);
+        (slots, params)
+    };
+    let (slots, params) = collect(&problems[0], None);
+    if problems.len() == 1 {
+        return (slots, params.list);
+    }
+    let asked: Vec<Vec<Expr>> = problems.iter().map(|problem| collect(problem, None).1.asked).collect();
+    let constant = |i: usize| matches!(asked[0][i], Expr::Const(_)) && asked.iter().all(|own| own[i] == asked[0][i]);
+    let common: Rc<[bool]> = (0..asked[0].len()).map(constant).collect();
+    let built: Vec<_> = problems.iter().map(|problem| collect(problem, Some(common.clone()))).collect();
+    let list = (0..built[0].1.list.len()).map(|i| {
+        let each: Vec<Param> = built.iter().map(|(_, params)| params.list[i].clone()).collect();
+        if each.iter().all(|param| *param == each[0]) { each[0].clone() } else { Param::Each(each) }
+    });
+    let list = list.collect();
+    let slots = built.into_iter().next().map_or(slots, |(slots, _)| slots);
+    (slots, list)
 }
 
 impl Params {
+    /// Those of a list, to be added to.
+    pub fn of(list: Vec<Param>) -> Self {
+        Params { list, ..Params::default() }
+    }
+
+    /// A number: none where it is a constant, or one in all problems of a group; equal formulas share a parameter, except in a group.
+    fn number(&mut self, value: &Expr, param: Param) -> Int {
+        let asked = self.asked.len();
+        self.asked.push(value.clone());
+        match (&self.common, value) {
+            (Some(common), Expr::Const(value)) if common[asked] => Int::Known(*value),
+            (Some(_), _) => Int::Param(self.push(param)),
+            (None, Expr::Const(value)) => Int::Known(*value),
+            (None, _) => {
+                let known = self.list.iter().position(|p| *p == param);
+                Int::Param(known.unwrap_or_else(|| self.push(param)))
+            }
+        }
+    }
+
     /// Adds one; its index.
     pub fn push(&mut self, param: Param) -> usize {
         self.list.push(param);
@@ -312,20 +394,12 @@ impl Params {
 
     /// An i32: equal formulas share a parameter, constants need none.
     pub fn int(&mut self, value: &Expr) -> Int {
-        if let Expr::Const(value) = value {
-            return Int::Known(*value);
-        }
-        let param = Param::I32(value.clone());
-        Int::Param(self.list.iter().position(|p| *p == param).unwrap_or_else(|| self.push(param)))
+        self.number(value, Param::I32(value.clone()))
     }
 
     /// An i64; as [`Params::int`].
     pub fn long(&mut self, value: &Expr) -> Int {
-        if let Expr::Const(value) = value {
-            return Int::Known(*value);
-        }
-        let param = Param::I64(value.clone());
-        Int::Param(self.list.iter().position(|p| *p == param).unwrap_or_else(|| self.push(param)))
+        self.number(value, Param::I64(value.clone()))
     }
 }
 

@@ -167,17 +167,20 @@ impl Config {
         if self.across { [rows, columns * share] } else { [rows * share, columns] }
     }
 
-    /// Tiles of the result, or groups of tiles that share an operand.
-    fn tiles(&self, problem: &Problem) -> Expr {
-        let (m, n) = if self.swapped { (&problem.n, &problem.m) } else { (&problem.m, &problem.n) };
-        let [rows, columns] = self.reach(problem);
-        m.clone().ceil_div(rows) * n.clone().ceil_div(columns) * problem.batch.clone()
+    /// Tiles of the results of all problems, or groups of tiles that share an operand.
+    pub(super) fn tiles(&self, problems: &[Problem]) -> Expr {
+        let of_one = |problem: &Problem| {
+            let (m, n) = if self.swapped { (&problem.n, &problem.m) } else { (&problem.m, &problem.n) };
+            let [rows, columns] = self.reach(problem);
+            m.clone().ceil_div(rows) * n.clone().ceil_div(columns) * problem.batch.clone()
+        };
+        problems.iter().map(of_one).reduce(|sum, tiles| sum + tiles).unwrap_or(0.into())
     }
 
     /// CTAs: one a tile (a part of a tile where split), at most what fits the device at once.
-    pub(super) fn grid(&self, problem: &Problem) -> Expr {
+    pub(super) fn grid(&self, problems: &[Problem]) -> Expr {
         let slots = Expr::Sms.times(i64::from(self.ctas_per_sm));
-        let tiles = self.tiles(problem);
+        let tiles = self.tiles(problems);
         if self.share > 1 {
             let share = i64::from(self.share);
             // Clusters of four do not fill groups of 18 multiprocessors: one that does not fit at once would run after all others.
@@ -196,14 +199,14 @@ impl Config {
     }
 
     /// Bytes of the counters, one a tile.
-    pub(super) fn counter_bytes(&self, problem: &Problem) -> Expr {
-        (self.tiles(problem) * 4).ceil_div(256) * 256
+    pub(super) fn counter_bytes(&self, problems: &[Problem]) -> Expr {
+        (self.tiles(problems) * 4).ceil_div(256) * 256
     }
 
     /// Bytes of the partial sums.
-    pub(super) fn partial_bytes(&self, problem: &Problem) -> Expr {
+    pub(super) fn partial_bytes(&self, problems: &[Problem]) -> Expr {
         let [rows, columns] = self.tile();
-        self.tiles(problem) * (i64::from(self.split) * i64::from(rows) * i64::from(columns) * 4)
+        self.tiles(problems) * (i64::from(self.split) * i64::from(rows) * i64::from(columns) * 4)
     }
 
     /// What the results must be like.

@@ -49,18 +49,26 @@ impl<'a, 'c> Frame<'a, 'c> {
     fn cooperate(&self, b: Builder<'c>, thread: Thread<'c>) {
         let zero = b.c32(0);
         let [first, step] = self.walk(b);
-        b.for_(first, self.units(b), step, &[zero, zero], |b, index, ring| {
-            let unit = self.unit(b, index);
-            let (sums, ring) = self.multiply(b, thread, &unit, ring);
-            let rows = self.gemm.config.covers(self.gemm.problem)[0] / i64::from(self.gemm.config.consumers);
-            let first = b.addi(unit.row, b.mul_c(thread.group, rows));
-            if self.gemm.config.split > 1 {
-                self.meet(b, thread, &unit, &sums);
-            } else {
-                self.finish(b, thread, &unit, first, &sums);
-            }
-            ring
+        let state = [vec![zero, zero], self.begin(b)].concat();
+        b.for_(first, self.units(b), step, &state, |b, index, state| {
+            let at = self.find(b, index, &state[2..]);
+            let ring = self.within(b, &at, |frame| frame.cooperate_on(b, thread, index, &state[..2]));
+            [ring, at].concat()
         });
+    }
+
+    /// One unit of [`Frame::cooperate`].
+    fn cooperate_on(&self, b: Builder<'c>, thread: Thread<'c>, index: Val<'c>, ring: &[Val<'c>]) -> Vec<Val<'c>> {
+        let unit = self.unit(b, index);
+        let (sums, ring) = self.multiply(b, thread, &unit, ring);
+        let rows = self.gemm.config.covers(self.gemm.problem)[0] / i64::from(self.gemm.config.consumers);
+        let first = b.addi(unit.row, b.mul_c(thread.group, rows));
+        if self.gemm.config.split > 1 {
+            self.meet(b, thread, &unit, &sums);
+        } else {
+            self.finish(b, thread, &unit, first, &sums);
+        }
+        ring
     }
 
     /// The consumers take units in turn; barriers keep their products in order, so that no wait names a phase too far ahead.
@@ -71,18 +79,28 @@ impl<'a, 'c> Frame<'a, 'c> {
         let other = b.subi(b.c32(2 * ORDER_BARRIER + 1), mine);
         b.when(b.cmpi("eq", thread.group, b.c32(1)), |b| sync::named_arrive(b, other, 256));
         let start = b.addi(first, b.muli(thread.group, grid));
-        let done = b.muli(thread.group, self.blocks);
         let units = self.units(b);
-        b.for_(start, units, b.mul_c(grid, 2), &[done], |b, index, done| {
-            let unit = self.unit(b, index);
-            let ring = [b.rem_c(done[0], stages), b.and(b.div_c(done[0], stages), b.c32(1))];
-            sync::named_barrier(b, mine, 256);
-            let others = b.cmpi("slt", b.addi(index, grid), units);
-            let (sums, _) = self.multiply_then(b, thread, &unit, &ring, |b| {
-                b.when(others, |b| sync::named_arrive(b, other, 256));
+        // Blocks that both consumers are done with before this one's next unit; the first unit is that of consumer 0.
+        let begun = self.find(b, first, &self.begin(b));
+        let done = b.muli(thread.group, self.within(b, &begun, |frame| frame.blocks));
+        let state = [vec![done], begun].concat();
+        b.for_(start, units, b.mul_c(grid, 2), &state, |b, index, state| {
+            let (done, next) = (state[0], b.addi(index, grid));
+            let at = self.find(b, index, &state[1..]);
+            let of_next = if self.same_depth() { at.clone() } else { self.find(b, next, &at) };
+            let blocks = self.within(b, &at, |frame| {
+                let unit = frame.unit(b, index);
+                let ring = [b.rem_c(done, stages), b.and(b.div_c(done, stages), b.c32(1))];
+                sync::named_barrier(b, mine, 256);
+                let others = b.cmpi("slt", next, units);
+                let (sums, _) = frame.multiply_then(b, thread, &unit, &ring, |b| {
+                    b.when(others, |b| sync::named_arrive(b, other, 256));
+                });
+                frame.finish(b, thread, &unit, unit.row, &sums);
+                frame.blocks
             });
-            self.finish(b, thread, &unit, unit.row, &sums);
-            vec![b.addi(done[0], b.mul_c(self.blocks, 2))]
+            let others = self.within(b, &of_next, |frame| frame.blocks);
+            [vec![b.addi(done, b.addi(blocks, others))], of_next].concat()
         });
     }
 

@@ -13,12 +13,13 @@ mod epilogue;
 mod producer;
 mod split;
 mod tiles;
+mod walk;
 
 pub use config::{Config, Illegal, Schedule};
 
 use super::{
     elements::{ElementSlots, Elements},
-    problem::{Fold, Int, Params, Place, Problem, Region},
+    problem::{Fold, Int, Params, Place, Problem, Region, grouped, operand_names},
 };
 use crate::cuda::{
     emit::{mbarrier, scalar::ScalarOps, sync, tma, wgmma},
@@ -30,7 +31,10 @@ use melior::{Context, ir::Module};
 
 /// A kernel that can be emitted: the problem, the configuration and the parameters.
 pub(super) struct Gemm<'p> {
+    /// The first problem of the group; the others have its form.
     problem: &'p Problem,
+    /// Problems of the group.
+    members: usize,
     config: Config,
     spec: KernelSpec,
     slots: Slots,
@@ -50,23 +54,63 @@ struct Slots {
     n: Int,
     k: Int,
     batch: Int,
+    /// Tiles of all problems, of a group.
+    all_tiles: Option<Int>,
     elements: ElementSlots,
     partial: Option<usize>,
     counters: Option<usize>,
 }
 
 impl Slots {
+    /// Adds the parameters of a problem.
+    fn new(params: &mut Params, problem: &Problem, config: &Config) -> Self {
+        let [rows, columns] = config.loaded_lines(problem);
+        let (left, right) = if config.swapped { (&problem.b, &problem.a) } else { (&problem.a, &problem.b) };
+        let (left_lines, right_lines) =
+            if config.swapped { (&problem.n, &problem.m) } else { (&problem.m, &problem.n) };
+        let a_map = params.push(Param::Map(operand_map(problem, left, left_lines, rows)));
+        let b_map = params.push(Param::Map(operand_map(problem, right, right_lines, columns)));
+        let (lines, boxed) = if config.swapped { (left_lines, rows) } else { (right_lines, columns) };
+        let other_map =
+            problem.other.as_ref().map(|other| params.push(Param::Map(operand_map(problem, other, lines, boxed))));
+        let stores = config.split == 1 && config.tma_store;
+        let outs = problem.outputs().filter(|_| stores).map(|(place, _)| result_map(problem, config, place));
+        let out_maps = outs.map(|map| params.push(Param::Map(map))).collect();
+        let mut sizes = |folds: &[Fold]| folds.iter().map(|fold| params.int(&fold.size)).collect();
+        let folds = problem.outputs().map(|(place, _)| [sizes(&place.columns), sizes(&place.batches)]).collect();
+        Slots {
+            a_map,
+            b_map,
+            other_map,
+            out_maps,
+            folds,
+            m: params.int(&problem.m),
+            n: params.int(&problem.n),
+            k: params.int(&problem.k),
+            batch: params.int(&problem.batch),
+            all_tiles: None,
+            elements: ElementSlots::new(params, problem, !stores),
+            partial: None,
+            counters: None,
+        }
+    }
+
     /// The map of the first right operand.
     fn right_map(&self, config: &Config) -> usize {
         if config.swapped { self.a_map } else { self.b_map }
     }
 }
 
-/// What all parts of the kernel see.
+/// What all parts of the kernel see. Parameters and sizes are those of one problem: inside [`Frame::within`], of the unit's.
 #[derive(Clone, Copy)]
 pub(super) struct Frame<'a, 'c> {
     gemm: &'a Gemm<'a>,
+    /// The kernel's parameters.
+    params: &'a [Val<'c>],
+    /// Those of the problem.
     args: &'a [Val<'c>],
+    /// The problem's first tile; none where it is the only problem.
+    first: Option<Val<'c>>,
     /// Address of the dynamic shared memory.
     shared: Val<'c>,
     /// Rows and columns of the tiles' matrix (not swapped back) and blocks of K.
@@ -86,61 +130,59 @@ pub fn emit<'c>(
     config: Config,
     region: Region<'_, 'c>,
 ) -> Result<KernelLaunch, Illegal> {
-    config.check(problem)?;
-    let gemm = Gemm::new(name, problem, config);
+    emit_group(context, module, name, std::slice::from_ref(problem), config, region)
+}
+
+/// The same for a group of problems that are all of one form ([`Problem::has_form_of`]), in one launch.
+pub fn emit_group<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    name: &str,
+    problems: &[Problem],
+    config: Config,
+    region: Region<'_, 'c>,
+) -> Result<KernelLaunch, Illegal> {
+    let Some(first) = problems.first() else { return Err(Illegal("a group of no problems".to_owned())) };
+    if !problems.iter().all(|problem| problem.has_form_of(first)) {
+        return Err(Illegal("problems of several forms".to_owned()));
+    }
+    problems.iter().try_for_each(|problem| config.check(problem))?;
+    let gemm = Gemm::new(name, problems, config);
     gemm.spec.emit(context, module, |b, args| gemm.body(b, module, args, region));
     Ok(gemm.spec.launch())
 }
 
 impl<'p> Gemm<'p> {
-    fn new(name: &str, problem: &'p Problem, config: Config) -> Self {
-        let mut params = Params::default();
-        let [rows, columns] = config.loaded_lines(problem);
-        let (left, right) = if config.swapped { (&problem.b, &problem.a) } else { (&problem.a, &problem.b) };
-        let (left_lines, right_lines) =
-            if config.swapped { (&problem.n, &problem.m) } else { (&problem.m, &problem.n) };
-        let a_map = params.push(Param::Map(operand_map(problem, left, left_lines, rows)));
-        let b_map = params.push(Param::Map(operand_map(problem, right, right_lines, columns)));
-        let (lines, boxed) = if config.swapped { (left_lines, rows) } else { (right_lines, columns) };
-        let other_map =
-            problem.other.as_ref().map(|other| params.push(Param::Map(operand_map(problem, other, lines, boxed))));
-        let stores = config.split == 1 && config.tma_store;
-        let outs = problem.outputs().filter(|_| stores).map(|(place, _)| result_map(problem, &config, place));
-        let out_maps = outs.map(|map| params.push(Param::Map(map))).collect();
-        let mut sizes = |folds: &[Fold]| folds.iter().map(|fold| params.int(&fold.size)).collect();
-        let folds = problem.outputs().map(|(place, _)| [sizes(&place.columns), sizes(&place.batches)]).collect();
-        let slots = Slots {
-            a_map,
-            b_map,
-            other_map,
-            out_maps,
-            folds,
-            m: params.int(&problem.m),
-            n: params.int(&problem.n),
-            k: params.int(&problem.k),
-            batch: params.int(&problem.batch),
-            elements: ElementSlots::new(&mut params, problem, !stores),
-            partial: (config.split > 1)
-                .then(|| params.push(Param::Workspace { offset: config.counter_bytes(problem) })),
-            counters: config.uses_workspace().then(|| params.push(Param::Workspace { offset: 0.into() })),
-        };
+    fn new(name: &str, problems: &'p [Problem], config: Config) -> Self {
+        let problem = &problems[0];
+        let (mut slots, list) = grouped(problems, |params, problem| Slots::new(params, problem, &config));
+        let mut params = Params::of(list);
+        if problems.len() > 1 {
+            slots.all_tiles = Some(params.int(&config.tiles(problems)));
+        }
+        if config.split > 1 {
+            slots.partial = Some(params.push(Param::Workspace { offset: config.counter_bytes(problems) }));
+        }
+        if config.uses_workspace() {
+            slots.counters = Some(params.push(Param::Workspace { offset: 0.into() }));
+        }
         let spec = KernelSpec {
             dims: problem.dims.clone(),
-            operands: problem.operand_names(),
+            operands: operand_names(problems),
             params: params.list,
-            grid: [config.grid(problem), 1.into(), 1.into()],
+            grid: [config.grid(problems), 1.into(), 1.into()],
             block: [128 * (1 + config.consumers), 1, 1],
             cluster: [if config.cluster { config.split } else { config.share }, 1, 1],
             min_ctas: config.ctas_per_sm,
             smem_bytes: config.shared_bytes(problem),
             alignment: 16,
             workspace: config.uses_workspace().then(|| Workspace {
-                bytes: config.counter_bytes(problem) + config.partial_bytes(problem),
-                zeroed: config.counter_bytes(problem),
+                bytes: config.counter_bytes(problems) + config.partial_bytes(problems),
+                zeroed: config.counter_bytes(problems),
             }),
             ..KernelSpec::new(name)
         };
-        Gemm { problem, config, spec, slots }
+        Gemm { problem, members: problems.len(), config, spec, slots }
     }
 
     fn operand(&self) -> wgmma::Operand {
@@ -151,20 +193,29 @@ impl<'p> Gemm<'p> {
         }
     }
 
-    fn body<'c>(&self, b: Builder<'c>, module: &Module<'c>, args: &[Val<'c>], region: Region<'_, 'c>) {
+    /// Rows and columns of the tiles' matrix, matrices of the batch and blocks of K, from the parameters of a problem.
+    fn sizes<'c>(&self, b: Builder<'c>, args: &[Val<'c>]) -> [Val<'c>; 4] {
+        let (m, n) = (self.slots.m.i32(b, args), self.slots.n.i32(b, args));
+        let blocks = b.ceil_div_c(self.slots.k.i32(b, args), self.config.block_k(self.problem));
+        let (m, n) = if self.config.swapped { (n, m) } else { (m, n) };
+        [m, n, self.slots.batch.i32(b, args), blocks]
+    }
+
+    fn body<'c>(&self, b: Builder<'c>, module: &Module<'c>, params: &[Val<'c>], region: Region<'_, 'c>) {
         let config = &self.config;
         let shared = dynamic_shared(b, module);
-        let (m, n) = (self.slots.m.i32(b, args), self.slots.n.i32(b, args));
-        let (m, n) = if config.swapped { (n, m) } else { (m, n) };
-        let blocks = b.ceil_div_c(self.slots.k.i32(b, args), config.block_k(self.problem));
-        let batch = self.slots.batch.i32(b, args);
-        let frame = Frame { gemm: self, args, shared, m, n, batch, blocks, region };
+        // Of a group, those of the first problem.
+        let own = self.arguments(b, params, b.c32(0));
+        let [m, n, batch, blocks] = self.sizes(b, &own);
+        let (args, first) = (own.as_slice(), None);
+        let frame = Frame { gemm: self, params, args, first, shared, m, n, batch, blocks, region };
         let warp = b.uniform(b.div_c(b.sreg("tid.x"), 32));
         b.when(b.cmpi("eq", warp, b.c32(0)), |b| {
             b.when(sync::elect(b), |b| {
                 let operands = [Some(self.slots.a_map), Some(self.slots.b_map), self.slots.other_map];
-                for map in operands.into_iter().flatten().chain(self.slots.out_maps.iter().copied()) {
-                    tma::prefetch_map(b, args[map]);
+                let maps = operands.into_iter().flatten().chain(self.slots.out_maps.iter().copied());
+                for map in maps.filter(|map| matches!(self.spec.params[*map], Param::Map(_))) {
+                    tma::prefetch_map(b, params[map]);
                 }
                 for stage in 0..i64::from(config.stages) {
                     mbarrier::init(b, frame.barrier(b, b.c32(stage), Barrier::Full), 1);

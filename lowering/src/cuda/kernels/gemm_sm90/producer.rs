@@ -13,32 +13,40 @@ impl<'a, 'c> Frame<'a, 'c> {
         let units = self.units(b);
         let zero = b.c32(0);
         let [first, step] = self.walk(b);
-        let ring = b.for_(first, units, step, &[zero, zero], |b, index, ring| {
-            let unit = self.unit(b, index);
-            let burst = i64::from(self.gemm.config.burst);
-            b.for_(unit.first, unit.last, b.c32(burst), ring, |b, block, ring| {
-                self.wait_empty(b, ring[0], ring[1]);
-                let next = self.next_stage(b, ring[0], ring[1]);
-                if burst == 1 {
-                    self.load_block(b, &unit, block, ring[0]);
-                    return next.to_vec();
-                }
-                let second = b.add_c(block, 1);
-                let more = b.cmpi("slt", second, unit.last);
-                b.when(more, |b| self.wait_empty(b, next[0], next[1]));
-                self.load_block(b, &unit, block, ring[0]);
-                b.when(more, |b| self.load_block(b, &unit, second, next[0]));
-                let after = self.next_stage(b, next[0], next[1]);
-                vec![b.select(more, after[0], next[0]), b.select(more, after[1], next[1])]
-            })
+        let state = [vec![zero, zero], self.begin(b)].concat();
+        let ring = b.for_(first, units, step, &state, |b, index, state| {
+            let at = self.find(b, index, &state[2..]);
+            let ring = self.within(b, &at, |frame| frame.load_unit(b, index, &state[..2]));
+            [ring, at].concat()
         });
         if self.gemm.config.share > 1 {
             // Other CTAs arrive at this one's barriers: its shared memory stays until the last has.
-            b.for_(zero, b.c32(i64::from(self.gemm.config.stages)), b.c32(1), &ring, |b, _, ring| {
+            b.for_(zero, b.c32(i64::from(self.gemm.config.stages)), b.c32(1), &ring[..2], |b, _, ring| {
                 self.wait_empty(b, ring[0], ring[1]);
                 self.next_stage(b, ring[0], ring[1]).to_vec()
             });
         }
+    }
+
+    /// Loads all blocks of a unit.
+    fn load_unit(&self, b: Builder<'c>, index: Val<'c>, ring: &[Val<'c>]) -> Vec<Val<'c>> {
+        let unit = self.unit(b, index);
+        let burst = i64::from(self.gemm.config.burst);
+        b.for_(unit.first, unit.last, b.c32(burst), ring, |b, block, ring| {
+            self.wait_empty(b, ring[0], ring[1]);
+            let next = self.next_stage(b, ring[0], ring[1]);
+            if burst == 1 {
+                self.load_block(b, &unit, block, ring[0]);
+                return next.to_vec();
+            }
+            let second = b.add_c(block, 1);
+            let more = b.cmpi("slt", second, unit.last);
+            b.when(more, |b| self.wait_empty(b, next[0], next[1]));
+            self.load_block(b, &unit, block, ring[0]);
+            b.when(more, |b| self.load_block(b, &unit, second, next[0]));
+            let after = self.next_stage(b, next[0], next[1]);
+            vec![b.select(more, after[0], next[0]), b.select(more, after[1], next[1])]
+        })
     }
 
     /// Waits until all that read a stage are done with it.

@@ -17,21 +17,13 @@ pub struct Unit<'c> {
     pub first: Val<'c>,
     /// One past the last block of K.
     pub last: Val<'c>,
-    /// The tile's number.
+    /// The tile's number, among those of all problems.
     pub tile: Val<'c>,
     /// Which part of the tile's sums this is.
     pub part: Val<'c>,
 }
 
 impl<'a, 'c> Frame<'a, 'c> {
-    /// How many units there are for each cluster that shares an operand, or for each CTA.
-    pub(super) fn units(&self, b: Builder<'c>) -> Val<'c> {
-        let config = &self.gemm.config;
-        let [rows, columns] = config.reach(self.gemm.problem);
-        let tiles = b.muli(b.ceil_div_c(self.m, rows), b.ceil_div_c(self.n, columns));
-        b.mul_c(b.muli(tiles, self.batch), i64::from(config.split))
-    }
-
     /// The first unit, and how many units further the next one is.
     pub(super) fn walk(&self, b: Builder<'c>) -> [Val<'c>; 2] {
         let share = i64::from(self.gemm.config.share);
@@ -43,7 +35,7 @@ impl<'a, 'c> Frame<'a, 'c> {
         b.rem_c(b.sreg("ctaid.x"), i64::from(self.gemm.config.share))
     }
 
-    /// Unit `index`. Tiles are walked in groups of `group` rows of tiles, so that what runs together shares operands in the L2.
+    /// Unit `index`, of the frame's problem. Tiles are walked in groups of `group` rows of tiles, so that what runs together shares operands in the L2.
     pub(super) fn unit(&self, b: Builder<'c>, index: Val<'c>) -> Unit<'c> {
         let config = &self.gemm.config;
         let [rows, columns] = config.reach(self.gemm.problem);
@@ -53,11 +45,12 @@ impl<'a, 'c> Frame<'a, 'c> {
             _ => (b.div_c(index, split), b.rem_c(index, split)),
         };
         let (tiles_m, tiles_n) = (b.ceil_div_c(self.m, rows), b.ceil_div_c(self.n, columns));
+        let within = self.first.map_or(tile, |first| b.subi(tile, first));
         let (batch, within) = if self.gemm.problem.single() {
-            (b.c32(0), tile)
+            (b.c32(0), within)
         } else {
             let each = b.muli(tiles_m, tiles_n);
-            (b.divu(tile, each), b.remu(tile, each))
+            (b.divu(within, each), b.remu(within, each))
         };
         let group = i64::from(config.group);
         let group_tiles = b.mul_c(tiles_n, group);
