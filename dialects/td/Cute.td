@@ -1,4 +1,6 @@
 // Every definition of the cute dialect.
 
+include "CuteAsyncOps.td"
+include "CuteCoordOps.td"
 include "CuteLayoutOps.td"
 include "CuteViewOps.td"

@@ -61,6 +61,15 @@ def Cute_Coord : Cute_Type<"Coord", "coord"> {
     ```
   }];
 }
+def Cute_CoordView : Cute_Type<"CoordView", "coord_view"> {
+  let summary = "A view whose elements are coordinates";
+  let description = [{
+    Where it starts, and a layout that steps in coordinates from there. It has no memory.
+    ```mlir
+    !cute.coord_view<"(?{div=64},0)", "(64,32):(1@0,1@1)">
+    ```
+  }];
+}
 def Cute_CopyAtom : Cute_Type<"CopyAtom", "copy_atom"> {
   let summary = "One copy instruction on elements of a type";
   let description = [{
@@ -92,6 +101,16 @@ def Cute_MmaAtom : Cute_Type<"MmaAtom", "mma_atom"> {
     `mma.sync.mMnNkK.D.A.B.C`, `wgmma.mMnNkK.D.A.B.ss.AMAJOR.BMAJOR`, `wgmma.mMnNkK.D.A.B.rs.BMAJOR`.
     ```mlir
     !cute.mma_atom<"mma.sync.m16n8k16.f32.f16.f16.f32">
+    ```
+  }];
+}
+def Cute_Pipeline : Cute_Type<"Pipeline", "pipeline"> {
+  let summary = "Stages that producers fill and consumers empty, with a full and an empty barrier each";
+  let description = [{
+    The number of stages, and how many arrivals end a phase of a full and of an empty barrier. Its *state*, an i32, is the stage plus the number of stages in odd phases: 0 at first, then
+    `cute.pipeline_next`. Producers and consumers each have their own.
+    ```mlir
+    !cute.pipeline<4, full<1>, empty<2>>
     ```
   }];
 }

@@ -14,14 +14,16 @@ def Cute_AddOffsetOp : Cute_BinaryOp<"add_offset"> {
 def Cute_AllocSharedOp : Cute_Op<"alloc_shared", [MemoryEffects<[MemAlloc]>]> {
   let summary = "Shared memory of a static number of elements";
   let description = [{
-    One block of memory a CTA, however often it is executed. C1: the result is a pointer into `smem`. C2: `elements` is positive.
+    One block of memory a CTA, however often it is executed. With `dynamic` it is part of the memory whose size the launch gives, the only kind beyond 48 KiB; lowering writes the bytes that a
+    kernel needs on it, as `cute.shared_bytes`. C1: the result is a pointer into `smem`. C2: `elements` is positive. C3: dynamic memory is aligned to at most 1024 bytes.
     ```mlir
     %a = cute.alloc_shared<4096> : !cute.ptr<f16, smem, align<128>>
+    %b = cute.alloc_shared<65536> dynamic : !cute.ptr<f16, smem, align<1024>>
     ```
   }];
-  let arguments = (ins I64Attr:$elements);
+  let arguments = (ins I64Attr:$elements, UnitAttr:$dynamic);
   let results = (outs AnyType:$result);
-  let assemblyFormat = "`<` $elements `>` attr-dict `:` type($result)";
+  let assemblyFormat = "`<` $elements `>` (`dynamic` $dynamic^)? attr-dict `:` type($result)";
 }
 def Cute_GetLayoutOp : Cute_AccessorOp<"get_layout"> { let summary = "The layout of a view"; }
 def Cute_GetPtrOp : Cute_AccessorOp<"get_ptr"> { let summary = "The pointer of a view"; }
@@ -119,23 +121,29 @@ def Cute_TmaLoadOp : Cute_Op<"tma_load", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Loads a box of a tensor into shared memory";
   let description = [{
     One thread issues it. `map` points to the tensor map (a kernel parameter), `coord` holds one integer for each mode of the destination, in the tensor's elements; the copy completes
-    on the mbarrier. Elements beyond the tensor are zero.
+    on the mbarrier. Elements beyond the tensor are zero. With `multicast` the box goes to every CTA of the cluster whose bit is set in the mask (an i16), at the same place of its shared memory,
+    and completes on the barrier at the same place there.
 
     C1: the destination is a view of smem that is one box: its modes, coalesced, are single, compact and in the order of their strides, at most 256 long, and the contiguous one is no
-    longer than the swizzle. C2: its pointer is aligned to the swizzle's pattern (128 bytes without one). C3: one integer of at most 32 bits for each mode. C4: the map is an `!llvm.ptr`, the
-    barrier an `!llvm.ptr<3>`.
+    longer than the swizzle. C2: its pointer, and the offset under its swizzle, are aligned to the swizzle's pattern (128 bytes without one). C3: one integer of at most 32 bits for each mode.
+    C4: the map is an `!llvm.ptr`, the barrier an `!llvm.ptr<3>`.
     ```mlir
     cute.tma_load(%map, %coord, %sA, %barrier) : (!llvm.ptr, !cute.int_tuple<"(?,?)">, !sA, !llvm.ptr<3>) -> ()
+    cute.tma_load(%map, %coord, %sA, %barrier) multicast %mask : (!llvm.ptr, !cute.int_tuple<"(?,?)">, !sA, !llvm.ptr<3>) -> ()
     ```
   }];
-  let arguments = (ins AnyType:$map, AnyType:$coord, AnyType:$destination, AnyType:$barrier);
-  let assemblyFormat = "`(` $map `,` $coord `,` $destination `,` $barrier `)` attr-dict `:` functional-type(operands, results)";
+  let arguments = (ins AnyType:$map, AnyType:$coord, AnyType:$destination, AnyType:$barrier, Optional<I16>:$multicast);
+  let assemblyFormat = [{
+    `(` $map `,` $coord `,` $destination `,` $barrier `)` (`multicast` $multicast^)? attr-dict `:`
+    `(` type($map) `,` type($coord) `,` type($destination) `,` type($barrier) `)` `->` `(` `)`
+  }];
 }
 def Cute_TmaStoreOp : Cute_Op<"tma_store", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Stores shared memory to a box of a tensor, or combines it into the box";
   let description = [{
     One thread issues it; it belongs to that thread's open group of bulk copies. Elements beyond the tensor are not written. With `add`, `min`, `max`, `and`, `or` or `xor` the elements are combined.
-    C1 to C4 as of `cute.tma_load`, without a barrier. C5: the operation is one of these.
+    C1 to C4 as of `cute.tma_load`, without a barrier. C5: the operation is one of these that PTX has for the type: `add` for f16, bf16, f32, f64 and s32; `min` and `max` for f16, bf16 and s32;
+    `and`, `or` and `xor` for s32.
     ```mlir
     cute.tma_store(%map, %coord, %sC) : (!llvm.ptr, !cute.int_tuple<"(?,?)">, !sC) -> ()
     cute.tma_store<"add">(%map, %coord, %sC) : (!llvm.ptr, !cute.int_tuple<"(?,?)">, !sC) -> ()
@@ -187,14 +195,19 @@ def Cute_GemmOp : Cute_WorkOp<"gemm"> {
     Parts are (values, M, K) of A, (values, N, K) of B and (values, M, N) of C and D; K may be missing. The atom is repeated over M, N and K. What `wgmma` takes from shared memory is the
     partition itself, whose values are the whole tile of the atom; its sums are ready when the operation is over (it fences, commits and waits).
 
+    With `async` a product of `wgmma` is only issued: `cute.wgmma_fence` comes before it, `cute.wgmma_commit` closes the group it is in, and its sums (and its A, where that is in registers) may not be
+    touched before a `cute.wgmma_wait` that the group is over after, and that names them. The verifier follows the operations behind the product, and says where one breaks this.
+
     C1: D and C are register views of the accumulator's type, with the same layout. C2: A and B are views of the atom's types, in registers or in shared memory as the atom takes them; in shared
-    memory the hardware can read them, and their pointers are aligned to the swizzle's pattern. C3: the sizes of the value modes are the atom's. C4: M, N and K agree.
+    memory the hardware can read them, and their pointers are aligned to the swizzle's pattern. C3: the sizes of the value modes are the atom's. C4: M, N and K agree. C5: an async product is of `wgmma`, and D
+    and C are one fragment. C6: until a wait ends it, nothing touches its sums, and nothing writes its A.
     ```mlir
     cute.gemm(%mma, %d, %a, %b, %c) : (!mma, !rC, !rA, !rB, !rC) -> ()
+    cute.gemm async(%mma, %d, %a, %b, %d) : (!mma, !rC, !sA, !sB, !rC) -> ()
     ```
   }];
-  let arguments = (ins AnyType:$mma, AnyType:$d, AnyType:$a, AnyType:$b, AnyType:$c);
-  let assemblyFormat = "`(` $mma `,` $d `,` $a `,` $b `,` $c `)` attr-dict `:` functional-type(operands, results)";
+  let arguments = (ins AnyType:$mma, AnyType:$d, AnyType:$a, AnyType:$b, AnyType:$c, UnitAttr:$async);
+  let assemblyFormat = "(`async` $async^ ``)? `(` $mma `,` $d `,` $a `,` $b `,` $c `)` attr-dict `:` functional-type(operands, results)";
 }
 def Cute_LoadOp : Cute_Op<"load", [MemoryEffects<[MemRead]>]> {
   let summary = "The element at a coordinate";

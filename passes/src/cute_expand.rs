@@ -70,7 +70,7 @@ fn expand<'c>(pass: &PassContext<'c>, op: Op<'c>, overflow: Overflow) -> Result<
     }
     let Some(result) = view.results().first().copied() else { return Ok(()) };
     let declared = types::of_type(result.r#type());
-    if matches!(declared, Some(Cute::Ptr(_) | Cute::View(_))) || view.operands().into_iter().any(is_memory) {
+    if declared.as_ref().is_some_and(is_kept) || view.operands().into_iter().any(is_memory) {
         return Ok(());
     }
     let b = Builder::before(pass.context, op);
@@ -111,7 +111,12 @@ fn is_ready(view: OpView<'_>) -> bool {
 }
 
 fn is_memory(value: Val<'_>) -> bool {
-    matches!(types::of_type(value.r#type()), Some(Cute::Ptr(_) | Cute::View(_)))
+    types::of_type(value.r#type()).as_ref().is_some_and(is_kept)
+}
+
+/// Whether values of a type are left to `cute-to-nvvm`.
+fn is_kept(value: &Cute) -> bool {
+    matches!(value, Cute::Ptr(_) | Cute::View(_) | Cute::CoordView(_) | Cute::Pipeline(_))
 }
 
 /// The dynamic leaves of a value as integers.

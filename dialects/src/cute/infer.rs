@@ -85,6 +85,7 @@ fn without_unit_strides(value: &Cute) -> Cute {
             };
             Cute::View(View { ptr: v.ptr.clone(), layout })
         }
+        Cute::CoordView(v) => Cute::CoordView(super::CoordView { start: v.start.clone(), layout: plain(&v.layout) }),
         other => other.clone(),
     }
 }

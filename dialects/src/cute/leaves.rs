@@ -1,6 +1,6 @@
 //! The integers in a value: which are dynamic, and what is known about them.
 
-use super::{Cute, Ptr, View, ViewLayout};
+use super::{CoordView, Cute, Ptr, View, ViewLayout};
 use cute_layout::{ComposedLayout, Facts, Inner, Int, Result, Slot, Stride, Symbol, Tile};
 
 /// The value with `f` applied to every integer, left to right (a layout's sizes, then its strides).
@@ -24,9 +24,16 @@ pub fn map(value: &Cute, f: &mut dyn FnMut(&Int) -> Int) -> Cute {
             };
             Cute::View(View { ptr, layout })
         }
-        Cute::Swizzle(_) | Cute::MmaAtom(_) | Cute::CopyAtom(..) | Cute::TiledMma(_) | Cute::TiledCopy(_) => {
-            value.clone()
+        Cute::CoordView(v) => {
+            let start = v.start.map(&mut *f);
+            Cute::CoordView(CoordView { start, layout: map_layout(&v.layout, f) })
         }
+        Cute::Pipeline(_)
+        | Cute::Swizzle(_)
+        | Cute::MmaAtom(_)
+        | Cute::CopyAtom(..)
+        | Cute::TiledMma(_)
+        | Cute::TiledCopy(_) => value.clone(),
     }
 }
 
@@ -72,7 +79,7 @@ pub fn dynamic(value: &Cute) -> Vec<Int> {
 
 /// Whether the type is the value: no dynamic leaf, no pointer.
 pub fn is_static(value: &Cute) -> bool {
-    !matches!(value, Cute::Ptr(_) | Cute::View(_)) && dynamic(value).is_empty()
+    !matches!(value, Cute::Ptr(_) | Cute::View(_) | Cute::Pipeline(_)) && dynamic(value).is_empty()
 }
 
 /// The number of bits of a leaf at run time.

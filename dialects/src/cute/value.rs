@@ -1,5 +1,6 @@
 //! Types of the dialect as values: what stands between the angle brackets, read and written.
 
+use super::coords::{self, CoordView, Pipeline};
 use super::memory::{Ptr, Space, View, ViewLayout};
 use cute_layout::{
     ComposedLayout, Coord, Int, IntTuple, Layout, Stride, Swizzle, Tile, Tuple,
@@ -38,6 +39,10 @@ pub enum Cute {
     Ptr(Ptr),
     /// `!cute.view`
     View(View),
+    /// `!cute.coord_view`
+    CoordView(CoordView),
+    /// `!cute.pipeline`
+    Pipeline(Pipeline),
     /// `!cute.mma_atom`
     MmaAtom(MmaAtom),
     /// `!cute.copy_atom`
@@ -62,6 +67,8 @@ impl Cute {
             Cute::Swizzle(_) => "swizzle",
             Cute::Ptr(_) => "ptr",
             Cute::View(_) => "view",
+            Cute::CoordView(_) => "coord_view",
+            Cute::Pipeline(_) => "pipeline",
             Cute::MmaAtom(_) => "mma_atom",
             Cute::CopyAtom(..) => "copy_atom",
             Cute::TiledMma(_) => "tiled_mma",
@@ -91,6 +98,8 @@ impl Cute {
             Cute::Swizzle(v) => quoted(v),
             Cute::Ptr(v) => v.to_string(),
             Cute::View(v) => v.to_string(),
+            Cute::CoordView(v) => v.to_string(),
+            Cute::Pipeline(v) => v.to_string(),
             Cute::MmaAtom(v) => quoted(v),
             Cute::CopyAtom(atom, element) => format!("\"{atom}\", {element}"),
             Cute::TiledMma(v) => {
@@ -123,6 +132,14 @@ impl Cute {
             "view" => match parts.as_slice() {
                 [element, space, align, layout] => view(pointer(element, space, align)?, &unquoted("view", layout)?),
                 _ => Err("a view is written view<f16, gmem, align<16>, \"(8,8):(8,1)\">".into()),
+            },
+            "coord_view" => match parts.as_slice() {
+                [start, layout] => CoordView::new(read(kind, start)?, read(kind, layout)?).map(Cute::CoordView),
+                _ => Err("a coord_view is written coord_view<\"(0,0)\", \"(64,32):(1@0,1@1)\">".into()),
+            },
+            "pipeline" => match parts.as_slice() {
+                [stages, full, empty] => Pipeline::parse(stages, full, empty).map(Cute::Pipeline),
+                _ => Err(format!("a pipeline is written {}", coords::EXAMPLE)),
             },
             "copy_atom" => match parts.as_slice() {
                 [atom, element] => Ok(Cute::CopyAtom(read(kind, atom)?, element_of(element)?)),

@@ -1,18 +1,19 @@
 //! The verifiers of operations whose results are not inferred: each checks the constraints C1, C2, ... of its op's description in `td/`.
 
-use super::{Cute, Space, View, access, leaves, types};
+pub use super::verify_tensor::tma_box;
+use super::{Cute, Space, View, access, leaves, pending, types, verify_async, verify_tensor};
 use crate::{
     ait::OpView,
     types::{Op, TypeExt, Val},
 };
 use cute_layout::{
     Int, Slot,
-    atom::{CopyAtom, CopyKind, Descriptor, Element, Major, MmaAtom, MmaKind, Operand, Side, TmaBox},
+    atom::{CopyAtom, CopyKind, Descriptor, Element, Major, MmaAtom, MmaKind, Operand, Side},
 };
 use melior::ir::ValueLike;
 
 /// What is wrong with an op, if anything: the message behind "'cute.op' op ".
-type Verdict = Result<(), String>;
+pub(super) type Verdict = Result<(), String>;
 
 /// Checks one op.
 pub fn verify(op: Op<'_>) -> Verdict {
@@ -28,17 +29,28 @@ pub fn verify(op: Op<'_>) -> Verdict {
         "cute.load" => element_access(view, view.results().first().copied(), 0),
         "cute.make_ptr" => make_ptr(view),
         "cute.static" => constant(view),
-        "cute.tma_load" | "cute.tma_store" => tma(view),
+        "cute.tma_load" | "cute.tma_store" => verify_tensor::tma(view),
+        "cute.store_within" => verify_tensor::store_within(view),
+        "cute.wgmma_fence" | "cute.wgmma_wait" => verify_async::fragments(view),
+        "cute.alloc_pipeline" => verify_async::alloc_pipeline(view),
+        "cute.consumer_release"
+        | "cute.consumer_wait"
+        | "cute.pipeline_init"
+        | "cute.pipeline_next"
+        | "cute.pipeline_stage"
+        | "cute.producer_acquire"
+        | "cute.producer_commit" => verify_async::pipeline(view),
+        "cute.pipeline_barrier" | "cute.producer_expect" => verify_async::barrier(view),
         "cute.store" => element_access(view, view.operands().first().copied(), 1),
         _ => make(view),
     }
 }
 
-fn value_of(value: Val<'_>) -> Option<Cute> {
+pub(super) fn value_of(value: Val<'_>) -> Option<Cute> {
     types::of_type(value.r#type())
 }
 
-fn view_of(value: Option<&Val<'_>>, what: &str) -> Result<View, String> {
+pub(super) fn view_of(value: Option<&Val<'_>>, what: &str) -> Result<View, String> {
     match value.map(|v| (value_of(*v), v.r#type())) {
         Some((Some(Cute::View(view)), _)) => Ok(view),
         Some((_, r#type)) => Err(format!("C1: the {what} is a view, got {}", r#type)),
@@ -46,7 +58,7 @@ fn view_of(value: Option<&Val<'_>>, what: &str) -> Result<View, String> {
     }
 }
 
-fn result_of(view: OpView<'_>) -> Option<Cute> {
+pub(super) fn result_of(view: OpView<'_>) -> Option<Cute> {
     view.results().first().and_then(|result| value_of(*result))
 }
 
@@ -90,7 +102,7 @@ fn constant(view: OpView<'_>) -> Verdict {
 
 fn get_scalars(view: OpView<'_>) -> Verdict {
     let operand = view.operands().first().and_then(|v| value_of(*v));
-    let Some(value) = operand.filter(|v| !matches!(v, Cute::Ptr(_) | Cute::View(_))) else {
+    let Some(value) = operand.filter(|v| !matches!(v, Cute::Ptr(_) | Cute::View(_) | Cute::Pipeline(_))) else {
         return Err("takes a tuple, layout, tile or atom; a view has get_layout".into());
     };
     let wanted = if view.has("only_dynamic") { leaves::dynamic(&value) } else { leaves::all(&value) };
@@ -131,10 +143,19 @@ fn alloc_shared(view: OpView<'_>) -> Verdict {
         _ => return Err("C1: gives a pointer into smem".into()),
     }
     match view.i64("elements") {
-        Some(elements) if elements > 0 => Ok(()),
-        elements => Err(format!("C2: the number of elements is positive, got {}", elements.unwrap_or(0))),
+        Some(elements) if elements > 0 => {}
+        elements => return Err(format!("C2: the number of elements is positive, got {}", elements.unwrap_or(0))),
+    }
+    match result_of(view) {
+        Some(Cute::Ptr(ptr)) if view.has("dynamic") && ptr.align > DYNAMIC_ALIGN => {
+            Err(format!("C3: dynamic shared memory is aligned to at most {DYNAMIC_ALIGN} bytes, got {}", ptr.align))
+        }
+        _ => Ok(()),
     }
 }
+
+/// What the dynamic shared memory of a kernel is aligned to, in bytes: the longest pattern of a swizzle.
+pub const DYNAMIC_ALIGN: i64 = 1024;
 
 /// A scalar of an element type.
 fn scalar(value: Option<Val<'_>>, element: Element) -> Verdict {
@@ -159,7 +180,7 @@ fn fill(view: OpView<'_>) -> Verdict {
     scalar(operands.first().copied(), target.ptr.element)
 }
 
-fn registers(view: &View, what: &str) -> Verdict {
+pub(super) fn registers(view: &View, what: &str) -> Verdict {
     match (view.ptr.space, view.layout.outer().is_static()) {
         (Space::Register, true) => Ok(()),
         (Space::Register, false) => Err(format!("C1: the {what} has a static layout, got {}", view.layout)),
@@ -204,7 +225,7 @@ fn convert(view: OpView<'_>) -> Verdict {
 }
 
 /// The static sizes of a view's modes.
-fn mode_sizes(view: &View, what: &str) -> Result<Vec<i64>, String> {
+pub(super) fn mode_sizes(view: &View, what: &str) -> Result<Vec<i64>, String> {
     let modes = view.layout.outer().modes();
     let size = |(i, mode): (usize, cute_layout::Layout)| {
         let size = mode.size().map_err(|error| error.to_string())?;
@@ -225,6 +246,16 @@ pub fn copy_atom(value: &Cute) -> Option<(CopyAtom, Element)> {
 }
 
 fn copy(view: OpView<'_>) -> Verdict {
+    let (atom, _) = copied(view)?;
+    let zero_fill = matches!(atom.kind, CopyKind::CpAsync { zero_fill: true, .. });
+    if zero_fill && view.operands().len() < 4 {
+        return Err(format!("{atom} writes zeros where its predicate is false, and has none: add 'if %predicate'"));
+    }
+    Ok(())
+}
+
+/// The atom of a copy whose atom, source and destination fit.
+pub(super) fn copied(view: OpView<'_>) -> Result<(CopyAtom, Element), String> {
     let operands = view.operands();
     let atom = operands.first().and_then(|v| value_of(*v)).and_then(|value| copy_atom(&value));
     let Some((atom, element)) = atom else {
@@ -241,11 +272,7 @@ fn copy(view: OpView<'_>) -> Verdict {
     for (view, what) in [(&from, "source"), (&to, "destination")] {
         access::check(view, access_count(&atom, element, view)).map_err(|error| format!("C4: the {what} {error}"))?;
     }
-    let zero_fill = matches!(atom.kind, CopyKind::CpAsync { zero_fill: true, .. });
-    if zero_fill && operands.len() < 4 {
-        return Err(format!("{atom} writes zeros where its predicate is false, and has none: add 'if %predicate'"));
-    }
-    Ok(())
+    Ok((atom, element))
 }
 
 /// How many elements one access of a side has: in registers `ldmatrix` and `stmatrix` see 32 bits at a time.
@@ -259,7 +286,7 @@ fn copy_shapes(atom: &CopyAtom, element: Element, from: &View, to: &View) -> Ver
     let (a, b) = (mode_sizes(from, "source")?, mode_sizes(to, "destination")?);
     if a.len() != b.len() {
         return Err(format!(
-            "C2: the source has rank {}, the destination {}: {} and {}",
+            "C2: the source has rank {}, the destination {}: {} and {}; slice or partition both alike",
             a.len(),
             b.len(),
             from.layout.outer(),
@@ -298,54 +325,6 @@ fn copy_spaces(atom: &CopyAtom, from: &View, to: &View) -> Verdict {
     match found == wanted {
         true => Ok(()),
         false => Err(format!("C3: {atom} copies {} to {}, got {} to {}", wanted.0, wanted.1, found.0, found.1)),
-    }
-}
-
-/// The box of a tensor copy.
-pub fn tma_box(part: &View) -> Result<TmaBox, String> {
-    if part.ptr.space != Space::Shared {
-        return Err(format!("C1: copies between a tensor and smem, got {}", part.ptr.space));
-    }
-    let made = TmaBox::of_shared(&composed(part)?, part.ptr.element).map_err(|error| format!("C1: {error}"))?;
-    let pattern = made.shared_alignment();
-    if part.ptr.align % pattern != 0 {
-        let align = part.ptr.align;
-        return Err(format!(
-            "C2: a box starts at a multiple of {pattern} bytes, and its pointer is only known to be aligned to {align}: state align<{pattern}>"
-        ));
-    }
-    Ok(made)
-}
-
-/// The combining operations of `cute.tma_store`.
-const REDUCTIONS: [&str; 6] = ["add", "min", "max", "and", "or", "xor"];
-
-fn tma(view: OpView<'_>) -> Verdict {
-    let operands = view.operands();
-    let made = tma_box(&view_of(operands.get(2), "shared memory")?)?;
-    let coord = operands.get(1).and_then(|c| types::of_operand(c.r#type()));
-    let leaves = match &coord {
-        Some(Cute::Ints(_, ints)) => ints.leaves().len(),
-        _ => return Err("C3: the coordinate is an int_tuple".into()),
-    };
-    let narrow = coord.iter().flat_map(leaves::all).all(|leaf| !leaf.facts().wide);
-    if leaves != made.modes.len() || !narrow {
-        return Err(format!(
-            "C3: the coordinate has {} integers of 32 bits, one for each mode, got {leaves}",
-            made.modes.len()
-        ));
-    }
-    let pointer = |i: usize, wanted: &str| match operands.get(i).map(|p| p.r#type().to_string()) {
-        Some(found) if found != wanted => Err(format!("C4: operand {i} is an {wanted}, got {found}")),
-        _ => Ok(()),
-    };
-    pointer(0, "!llvm.ptr")?;
-    pointer(3, "!llvm.ptr<3>")?;
-    match view.string("reduction") {
-        Some(name) if !REDUCTIONS.contains(&name.as_str()) => {
-            Err(format!("C5: combines by {}, got {name:?}", REDUCTIONS.join(", ")))
-        }
-        _ => Ok(()),
     }
 }
 
@@ -392,7 +371,16 @@ fn gemm(view: OpView<'_>) -> Verdict {
             "C4: needs C (values, M, N), A (values, M, K) and B (values, N, K), got sizes {c:?}, {a:?} and {b:?}"
         ));
     }
-    Ok(())
+    if !view.has("async") {
+        return Ok(());
+    }
+    if atom.kind == MmaKind::MmaSync {
+        return Err(format!("C5: {atom} is not asynchronous; only wgmma is"));
+    }
+    if operands.get(1) != operands.get(4) {
+        return Err("C5: the sums stay in place: D and C of an async product are one fragment".into());
+    }
+    pending::check(view, atom.in_registers(Operand::A))
 }
 
 /// The descriptor of the first mode of an operand in shared memory, (M or N, K) of the atom; every other mode steps by whole 16 bytes, and the
@@ -465,7 +453,7 @@ fn descriptor(tile: &View, element: Element, major: Major) -> Result<Descriptor,
 }
 
 /// A view's layout under a swizzle, that of nothing where it has none.
-fn composed(view: &View) -> Result<cute_layout::ComposedLayout, String> {
+pub(super) fn composed(view: &View) -> Result<cute_layout::ComposedLayout, String> {
     match &view.layout {
         super::ViewLayout::Composed(composed) => Ok(composed.clone()),
         super::ViewLayout::Plain(layout) => {

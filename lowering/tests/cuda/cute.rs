@@ -17,15 +17,25 @@ use melior::{
 };
 use ptx_sim::{Args, GlobalMemory, Launch, Use, compile, run};
 
-/// The PTX of a module in the cute dialect.
-fn ptx(context: &Context, mut module: Module<'_>, chip: &str) -> (String, Vec<String>) {
+/// A kernel of the dialect as PTX, with what it asks of its launch.
+struct Compiled {
+    ptx: String,
+    /// Its tensor maps.
+    maps: Vec<String>,
+    /// Bytes of dynamic shared memory.
+    shared: u32,
+}
+
+fn compiled(context: &Context, mut module: Module<'_>, chip: &str) -> Compiled {
     assert!(module.as_operation().verify(), "the kernel verifies");
     // SAFETY: the module outlives the pass.
     let op = unsafe { OperationRef::from_raw(module.as_operation().to_raw()) };
     run_pass(&TO_NVVM, op, &[]).expect("the example lowers");
     let functions = block_of(op, 0).map(operations_of).unwrap_or_default();
-    let maps = functions.into_iter().flat_map(|f| OpView(f).strings(to_nvvm::MAPS)).collect();
-    (codegen::ptx(context, &mut module, chip::chip(chip).expect("a chip")).expect("LLVM compiles it"), maps)
+    let maps = functions.iter().flat_map(|f| OpView(*f).strings(to_nvvm::MAPS)).collect();
+    let shared = functions.iter().filter_map(|f| OpView(*f).i64(to_nvvm::SHARED_BYTES)).sum::<i64>();
+    let ptx = codegen::ptx(context, &mut module, chip::chip(chip).expect("a chip")).expect("LLVM compiles it");
+    Compiled { ptx, maps, shared: u32::try_from(shared).expect("a size") }
 }
 
 /// An argument of a kernel.
@@ -40,6 +50,8 @@ pub enum Arg<'a> {
     MapIn(&'a [u8], [u64; 2]),
     /// The same of a matrix that the kernel writes.
     MapOut([u64; 2]),
+    /// The same of a matrix in these bytes that the kernel writes to.
+    MapInOut(&'a [u8], [u64; 2]),
 }
 
 /// The tensor map that parameter `i` of a kernel must be, from what lowering has written on it: `0: f16 box [64, 64] swizzle 128`.
@@ -51,7 +63,9 @@ fn tensor_map(asked: &[String], i: usize, address: u64, [rows, columns]: [u64; 2
     let boxes: Vec<u32> = boxes.split(", ").map(|n| n.parse().expect("a size")).collect();
     let (element, bytes) = match element {
         "f16" => (ptx_sim::Element::F16, 2),
+        "bf16" => (ptx_sim::Element::Bf16, 2),
         "f32" => (ptx_sim::Element::F32, 4),
+        "s32" => (ptx_sim::Element::S32, 4),
         other => panic!("no test has maps of {other}"),
     };
     let swizzle = match swizzle {
@@ -64,10 +78,14 @@ fn tensor_map(asked: &[String], i: usize, address: u64, [rows, columns]: [u64; 2
 }
 
 /// Compiles and runs an example.
-fn simulate(text: &str, kernel: &str, grid: [u32; 3], threads: u32, args: &[Arg<'_>]) -> Vec<u8> {
+pub fn simulate(text: &str, kernel: &str, grid: [u32; 3], threads: u32, args: &[Arg<'_>]) -> Vec<u8> {
     let context = new_context();
     let module = Module::parse(&context, text).expect("the example parses");
-    let chip = if text.contains("wgmma") || text.contains("tma_load") { "sm_90a" } else { "sm_80" };
+    let chip = if ["wgmma", "tma_", "stmatrix", "pipeline"].iter().any(|word| text.contains(word)) {
+        "sm_90a"
+    } else {
+        "sm_80"
+    };
     simulate_module(&context, module, chip, kernel, grid, threads, args)
 }
 
@@ -81,7 +99,7 @@ pub fn simulate_module(
     threads: u32,
     args: &[Arg<'_>],
 ) -> Vec<u8> {
-    let (ptx, maps) = ptx(context, module, chip);
+    let Compiled { ptx, maps, shared } = compiled(context, module, chip);
     assert!(!ptx.contains(".local"), "registers stay registers:\n{ptx}");
     let mut global = GlobalMemory::default();
     let program = compile(&ptx, kernel, &mut global).unwrap_or_else(|error| panic!("{error}\n{ptx}"));
@@ -111,10 +129,16 @@ pub fn simulate_module(
                 output = Some((address, bytes as usize));
                 params.map(&tensor_map(&maps, i, address, *sizes).0)
             }
+            Arg::MapInOut(bytes, sizes) => {
+                let address = global.allocate(&format!("argument {i}"), bytes.len() as u64, Use::InOut);
+                global.upload(address, bytes).expect("an input");
+                output = Some((address, bytes.len()));
+                params.map(&tensor_map(&maps, i, address, *sizes).0)
+            }
         };
     }
     let params = params.done().expect("the parameters fit");
-    let launch = Launch { grid, block: [threads, 1, 1], params, ..Launch::default() };
+    let launch = Launch { grid, block: [threads, 1, 1], params, dynamic_shared: shared, ..Launch::default() };
     let outcome = run(&program, &launch, &global).unwrap_or_else(|error| panic!("{error}\n{ptx}"));
     let findings: Vec<_> = outcome.findings.iter().map(|f| format!("{f:?}")).collect();
     assert!(findings.is_empty(), "{}\n{ptx}", findings.join("\n"));
@@ -123,7 +147,7 @@ pub fn simulate_module(
 }
 
 /// Numbers in [-1, 1], the same in every run.
-fn random(count: usize, seed: u64) -> Vec<f16> {
+pub fn random(count: usize, seed: u64) -> Vec<f16> {
     let mut state = seed;
     let mut next = || {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -132,16 +156,16 @@ fn random(count: usize, seed: u64) -> Vec<f16> {
     (0..count).map(|_| next()).collect()
 }
 
-fn bytes(values: &[f16]) -> Vec<u8> {
+pub fn bytes(values: &[f16]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_le_bytes()).collect()
 }
 
-fn halves(bytes: &[u8]) -> Vec<f16> {
+pub fn halves(bytes: &[u8]) -> Vec<f16> {
     bytes.chunks(2).map(|b| f16::from_le_bytes([b[0], b[1]])).collect()
 }
 
 /// A B^T with A (m, k) and B (n, k), in f64.
-fn product(a: &[f16], b: &[f16], [m, n, k]: [usize; 3]) -> Vec<f64> {
+pub fn product(a: &[f16], b: &[f16], [m, n, k]: [usize; 3]) -> Vec<f64> {
     let dot = |i: usize, j: usize| (0..k).map(|x| a[i * k + x].to_f64() * b[j * k + x].to_f64()).sum();
     (0..m * n).map(|at| dot(at / n, at % n)).collect()
 }

@@ -16,6 +16,8 @@ use melior::{
 struct Product {
     atom: MmaAtom,
     k: i64,
+    /// Whether the product is issued, and awaited by an operation of its own.
+    asynchronous: bool,
 }
 
 type Built<'c> = Result<Val<'c>, String>;
@@ -73,6 +75,8 @@ impl Product {
         let shared = b.cute("make_view", &[pointer, layout], &[])?;
         let wide = 128 / i64::from(element.bits());
         let (threads, values) = match major {
+            // A row is 8 or 16 vectors long: 128 threads have 16 or 8 rows at a time.
+            Major::K if self.k == 16 * wide => ("(8,16):(16,1)".to_string(), format!("(1,{wide}):(0,1)")),
             Major::K => ("(16,8):(8,1)".to_string(), format!("(1,{wide}):(0,1)")),
             Major::MN => ("(8,16):(1,8)".to_string(), format!("({wide},1):(1,0)")),
         };
@@ -118,7 +122,16 @@ impl Product {
             _ => b.float(b.context().f32_type(), 0.0),
         };
         b.cute_work("fill", &[zero, sums]);
-        b.cute_work("gemm", &[mma, sums, a, right, sums]);
+        if self.asynchronous {
+            let fragments: Vec<_> =
+                [sums, a].into_iter().take(if self.atom.in_registers(Operand::A) { 2 } else { 1 }).collect();
+            b.cute_work("wgmma_fence", &fragments);
+            b.op("cute.gemm", &[mma, sums, a, right, sums], &[], &[("async", b.unit_attr())], vec![]);
+            b.cute_work("wgmma_commit", &[]);
+            b.op("cute.wgmma_wait", &[sums], &[], &[("pending", b.i64_attr(0))], vec![]);
+        } else {
+            b.cute_work("gemm", &[mma, sums, a, right, sums]);
+        }
         let pair = format!("copy_atom<\"universal.{}\", {}>", 2 * self.atom.c.bits(), self.atom.c);
         let pair = b.cute_value(&pair, &[])?;
         b.cute_work("copy", &[pair, sums, part]);
@@ -167,7 +180,11 @@ fn decode(bytes: &[u8], element: Element) -> Vec<i64> {
 }
 
 fn check(atom: &str, k: i64) {
-    let product = Product { atom: atom.parse().expect("an atom"), k };
+    check_product(Product { atom: atom.parse().expect("an atom"), k, asynchronous: false });
+}
+
+fn check_product(product: Product) {
+    let (atom, k) = (product.atom.to_string(), product.k);
     let [m, n, _] = product.atom.shape;
     let (a, b) = (numbers(m * k, 3, product.atom.a), numbers(n * k, 4, product.atom.b));
     let (a_bytes, b_bytes) = (encode(&a, product.atom.a), encode(&b, product.atom.b));
@@ -214,5 +231,33 @@ fn types_and_majors_of_wgmma() {
         ("wgmma.m64n64k16.f32.bf16.bf16.rs.mn", 64),
     ] {
         check(atom, k);
+    }
+}
+
+/// Every N of a type, issued and awaited, with A in shared memory or in registers; K is two rows of the widest swizzle.
+fn every_n(types: &str, k: i64, kind: &str, sizes: impl Iterator<Item = i64>) {
+    for n in sizes {
+        let atom = format!("wgmma.m64n{n}k{}.{types}.{kind}", k / 8).parse().expect("an atom");
+        check_product(Product { atom, k, asynchronous: true });
+    }
+}
+
+#[test]
+fn wgmma_of_every_n_with_both_operands_in_shared_memory() {
+    every_n("f32.f16.f16", 128, "ss.k.k", cute_layout::atom::wgmma_sizes(Element::F16).into_iter());
+}
+
+#[test]
+fn wgmma_of_every_n_with_a_in_registers() {
+    every_n("f32.bf16.bf16", 128, "rs.k", cute_layout::atom::wgmma_sizes(Element::Bf16).into_iter());
+}
+
+#[test]
+fn wgmma_of_tf32_and_s8_from_shared_memory_and_registers() {
+    for n in [8, 24, 96, 256] {
+        for kind in ["ss.k.k", "rs.k"] {
+            every_n("f32.tf32.tf32", 64, kind, [n].into_iter());
+            every_n("s32.s8.s8", 256, kind, [n].into_iter());
+        }
     }
 }

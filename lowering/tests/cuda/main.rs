@@ -8,6 +8,8 @@ mod case;
 mod codegen;
 mod configurations;
 mod cute;
+mod cute_async;
+mod cute_copies;
 mod cute_products;
 mod gemm_sm80;
 mod gemm_sm90;

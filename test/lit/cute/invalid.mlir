@@ -58,7 +58,7 @@ func.func @more_than_known(%a: !cute.layout<"(8,8):(?,1)">) {
 }
 // -----
 func.func @operand_kinds(%a: !cute.shape<"(8,8)">, %b: !cute.layout<"(2,4):(4,1)">) {
-  // expected-error@+2 {{'cute.composition' op takes (layout, composed_layout or view; layout, tile or shape), got (shape, layout)}}
+  // expected-error@+2 {{'cute.composition' op takes (layout, composed_layout, view or coord_view; layout, tile or shape), got (shape, layout)}}
   // expected-error@+1 {{'cute.composition' op failed to infer returned types}}
   %0 = cute.composition(%a, %b) : (!cute.shape<"(8,8)">, !cute.layout<"(2,4):(4,1)">) -> !cute.layout<"(2,4):(32,1)">
   return

@@ -3,7 +3,7 @@
 use super::tuples::ints;
 use super::views::fragment;
 use super::{Answer, Call, one, say};
-use crate::cute::{Cute, Space, View, ViewLayout, value::three_tiles};
+use crate::cute::{CoordView, Cute, Space, View, ViewLayout, value::three_tiles};
 use cute_layout::{
     Facts, Int, Layout, Symbol,
     atom::{Operand, Side, TiledCopy, TiledMma},
@@ -24,6 +24,11 @@ pub(super) fn evaluate(call: Call<'_>) -> Answer {
         ("partition", [tiled, Cute::View(view), thread]) => {
             let thread = ints(thread)?;
             partition(call, tiled, view, one(&thread)?)
+        }
+        ("partition", [tiled, Cute::CoordView(view), thread]) => {
+            let thread = ints(thread)?;
+            let part = partition_coords(call, tiled, view, one(&thread)?)?;
+            Some(part.map(Cute::CoordView))
         }
         ("retile", [Cute::TiledCopy(copy), Cute::View(view)]) => Some(retile(copy, view)),
         _ => None,
@@ -102,12 +107,33 @@ fn partition_mma(call: Call<'_>, mma: &TiledMma, view: &View, thread: &Int) -> R
     say(view.piece(plain, |composed| mma.partition_composed(operand, composed, &thread)))
 }
 
-fn partition_copy(call: Call<'_>, copy: &TiledCopy, view: &View, thread: &Int) -> Result<View, String> {
-    let side = match call.attributes.text("operand_name")? {
-        "S" => Side::Source,
-        "D" => Side::Destination,
-        name => return Err(format!("names the side S or D of a tiled copy, got {name:?}")),
+/// The side of a copy that the attribute names.
+fn side(call: Call<'_>) -> Result<Side, String> {
+    match call.attributes.text("operand_name")? {
+        "S" => Ok(Side::Source),
+        "D" => Ok(Side::Destination),
+        name => Err(format!("names the side S or D of a tiled copy, got {name:?}")),
+    }
+}
+
+/// The coordinates of one thread's part; `None` where the operand is no tiled copy or MMA.
+fn partition_coords(call: Call<'_>, tiled: &Cute, view: &CoordView, thread: &Int) -> Option<Result<CoordView, String>> {
+    let piece = match tiled {
+        Cute::TiledMma(mma) => operand(call).and_then(|operand| {
+            let thread = within(thread, say(mma.threads())?)?;
+            say(mma.partition(operand, &view.layout, &thread))
+        }),
+        Cute::TiledCopy(copy) => side(call).and_then(|side| {
+            let thread = within(thread, say(copy.threads())?)?;
+            say(copy.partition(side, &view.layout, &thread))
+        }),
+        _ => return None,
     };
+    Some(piece.and_then(|piece| view.piece(piece)))
+}
+
+fn partition_copy(call: Call<'_>, copy: &TiledCopy, view: &View, thread: &Int) -> Result<View, String> {
+    let side = side(call)?;
     if view.ptr.element.bits() != copy.element.bits() {
         return Err(format!("copies {}, got a view of {}", copy.element, view.ptr.element));
     }

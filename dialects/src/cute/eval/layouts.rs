@@ -42,6 +42,7 @@ fn access(call: Call<'_>) -> Answer {
         ("get_shape", [Cute::Layout(l)]) => shape(l),
         ("get_shape", [Cute::Composed(c)]) => shape(&c.outer),
         ("get_shape", [Cute::View(v)]) => shape(v.layout.outer()),
+        ("get_shape", [Cute::CoordView(v)]) => shape(&v.layout),
         ("get_shape", [Cute::Tile(t)]) => {
             let of_tile = t.shape().ok_or_else(|| format!("has no shape of {t}, one of whose modes is the whole mode"));
             Some(of_tile.map(|t| Cute::Ints(IntsKind::Shape, t)))
@@ -82,6 +83,7 @@ fn outer_of(value: &Cute) -> Option<&Layout> {
         Cute::Layout(l) => Some(l),
         Cute::Composed(c) => Some(&c.outer),
         Cute::View(v) => Some(v.layout.outer()),
+        Cute::CoordView(v) => Some(&v.layout),
         _ => None,
     }
 }
@@ -115,6 +117,7 @@ fn on_any(call: Call<'_>) -> Answer {
             let outer = rule(v.layout.outer());
             outer.and_then(|outer| say(v.map(|_| Ok(outer)))).map(Cute::View)
         }
+        Cute::CoordView(v) if OF_VIEWS.contains(&call.op) => v.map(|layout| rule(layout)).map(Cute::CoordView),
         _ => return None,
     })
 }

@@ -32,12 +32,24 @@ pub fn load_for_all<'c>(
     barrier: Val<'c>,
     mask: u16,
 ) {
+    let mask = b.int(b.context().int_type(16), i64::from(mask));
+    load_masked(b, shared, map, coordinates, barrier, mask);
+}
+
+/// The same with a mask (an i16) that the kernel computes.
+pub fn load_masked<'c>(
+    b: Builder<'c>,
+    shared: Val<'c>,
+    map: Val<'c>,
+    coordinates: &[Val<'c>],
+    barrier: Val<'c>,
+    mask: Val<'c>,
+) {
     let rank = coordinates.len();
     let text = format!(
         "cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [$0], [$1, {}], [$2], $3;",
         box_text(rank, 4)
     );
-    let mask = b.int(b.context().int_type(16), i64::from(mask));
     let operands: Vec<_> = [shared, map, barrier, mask].into_iter().chain(coordinates.iter().copied()).collect();
     asm0(b, &text, &format!("r,l,r,h,{}", super::repeat("r", rank)), &operands);
 }

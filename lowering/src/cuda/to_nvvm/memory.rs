@@ -6,14 +6,14 @@ use super::{
 };
 use aitmlir_dialects::{
     ait::OpView,
-    builder::{Builder, block_of, operations_of, replace_uses},
-    cute::{Cute, Space, View, types},
+    builder::{Builder, block_of, operations_of, replace_uses, set_attribute},
+    cute::{Cute, Space, View, types, verify},
     types::{Blk, Op, TypeExt, Types, Val},
 };
 use cute_layout::{Coord, Int, Tuple};
 use melior::ir::{Attribute, Region, Type, ValueLike};
 
-fn pointer_type<'c>(b: Builder<'c>, space: u32) -> Type<'c> {
+pub fn pointer_type<'c>(b: Builder<'c>, space: u32) -> Type<'c> {
     // SAFETY: a live context.
     unsafe { Type::from_raw(mlir_sys::mlirLLVMPointerTypeGet(b.context().to_raw(), space)) }
 }
@@ -27,7 +27,7 @@ fn array_type<'c>(element: Type<'c>, count: i64) -> Type<'c> {
 }
 
 /// The op of one of these names that holds `op`.
-fn enclosing<'c>(op: Op<'c>, names: &[&str]) -> Option<Op<'c>> {
+pub fn enclosing<'c>(op: Op<'c>, names: &[&str]) -> Option<Op<'c>> {
     use melior::ir::OperationRef;
     // SAFETY: walks the parents of a live op to the null above the module.
     let mut raw = unsafe { mlir_sys::mlirOperationGetParentOperation(op.to_raw()) };
@@ -64,28 +64,93 @@ pub fn make_ptr<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> 
 pub fn alloc_shared<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Result<(), String> {
     let value = result_type(view)?;
     let Cute::Ptr(ptr) = &value else { return Err("gives no pointer".into()) };
-    let module = enclosing(view.0, &["gpu.module", "builtin.module"]).and_then(|module| block_of(module, 0));
-    let Some(module) = module else { return Err("stands in no module, which would hold its memory".into()) };
     let elements = view.i64("elements").unwrap_or(0);
-    let name = format!("__cute_shared_{}", state.shared);
-    state.shared += 1;
-    let array = array_type(b.context().int_type(ptr.element.bits()), elements);
-    let symbol = |b: Builder<'c>, name: &str| -> Attribute<'c> {
-        melior::ir::attribute::FlatSymbolRefAttribute::new(b.context(), name).into()
+    let base = if view.has("dynamic") {
+        dynamic_shared(state, b, view, elements * ptr.element_bytes(), ptr.align)?
+    } else {
+        global_in_module(state, b, view, b.context().int_type(ptr.element.bits()), elements, ptr.align)?
     };
-    let linkage = Attribute::parse(b.context(), "#llvm.linkage<internal>").ok_or("the llvm dialect is not loaded")?;
+    state.set(view.results()[0], Lowered { value, base: Some(base) });
+    Ok(())
+}
+
+/// The block of the module around an op, which holds its shared memory.
+fn module_of<'c>(view: OpView<'c>) -> Result<Blk<'c>, String> {
+    let module = enclosing(view.0, &["gpu.module", "builtin.module"]).and_then(|module| block_of(module, 0));
+    module.ok_or_else(|| "stands in no module, which would hold its memory".to_string())
+}
+
+/// A global in shared memory.
+fn global<'c>(
+    b: Builder<'c>,
+    module: Blk<'c>,
+    name: &str,
+    array: Type<'c>,
+    linkage: &str,
+    align: i64,
+) -> Result<(), String> {
+    let linkage = format!("#llvm.linkage<{linkage}>");
+    let linkage = Attribute::parse(b.context(), &linkage).ok_or("the llvm dialect is not loaded")?;
     let attributes = [
-        ("sym_name", b.str_attr(&name)),
+        ("sym_name", b.str_attr(name)),
         ("global_type", b.type_attr(array)),
         ("linkage", linkage),
         ("addr_space", b.i32_attr(3)),
-        ("alignment", b.i64_attr(ptr.align)),
+        ("alignment", b.i64_attr(align)),
     ];
     at_start(b, module).op("llvm.mlir.global", &[], &[], &attributes, vec![Region::new()]);
-    let address = [("global_name", symbol(b, &name))];
-    let base = b.op1("llvm.mlir.addressof", &[], pointer_type(b, 3), &address);
-    state.set(view.results()[0], Lowered { value, base: Some(base) });
     Ok(())
+}
+
+fn address_of<'c>(b: Builder<'c>, name: &str) -> Val<'c> {
+    let symbol = melior::ir::attribute::FlatSymbolRefAttribute::new(b.context(), name).into();
+    b.op1("llvm.mlir.addressof", &[], pointer_type(b, 3), &[("global_name", symbol)])
+}
+
+/// Shared memory of a static number of elements, as a global of the module.
+pub fn global_in_module<'c>(
+    state: &mut State<'c>,
+    b: Builder<'c>,
+    view: OpView<'c>,
+    element: Type<'c>,
+    count: i64,
+    align: i64,
+) -> Result<Val<'c>, String> {
+    let name = format!("__cute_shared_{}", state.shared);
+    state.shared += 1;
+    global(b, module_of(view)?, &name, array_type(element, count), "internal", align)?;
+    Ok(address_of(b, &name))
+}
+
+/// The attribute of a kernel that says how many bytes of dynamic shared memory its launch gives it.
+pub const SHARED_BYTES: &str = "cute.shared_bytes";
+
+/// The name of the dynamic shared memory, which all kernels of a module have in common.
+const DYNAMIC: &str = "__cute_dynamic_shared";
+
+/// The next bytes of the kernel's dynamic shared memory.
+fn dynamic_shared<'c>(
+    state: &mut State<'c>,
+    b: Builder<'c>,
+    view: OpView<'c>,
+    bytes: i64,
+    align: i64,
+) -> Result<Val<'c>, String> {
+    let kernel = enclosing(view.0, &["llvm.func", "func.func", "gpu.func"]);
+    let kernel = kernel.ok_or("stands in no function, whose launch would give its memory")?;
+    if !state.dynamic_declared {
+        state.dynamic_declared = true;
+        let array = array_type(b.context().int_type(8), 0);
+        global(b, module_of(view)?, DYNAMIC, array, "external", verify::DYNAMIC_ALIGN)?;
+    }
+    let used = OpView(kernel).i64(SHARED_BYTES).unwrap_or(0);
+    let offset = (used + align - 1) / align * align;
+    set_attribute(kernel, SHARED_BYTES, b.i64_attr(offset + bytes));
+    let base = address_of(b, DYNAMIC);
+    let offset = i32::try_from(offset).map_err(|_| format!("needs {offset} bytes of dynamic shared memory"))?;
+    let attributes =
+        [("elem_type", b.type_attr(b.context().int_type(8))), ("rawConstantIndices", b.i32s_attr(&[offset]))];
+    Ok(b.op1("llvm.getelementptr", &[base], base.r#type(), &attributes))
 }
 
 /// Registers: an array in the function's frame, which LLVM takes apart.

@@ -46,6 +46,17 @@ impl<'c> Registers<'c> {
         Ok(Registers { r#type, letter, elements, count: values / elements })
     }
 
+    /// The registers of a fragment, whatever operand it is.
+    pub fn of_fragment(b: Builder<'c>, view: &View, count: i64) -> Registers<'c> {
+        let context = b.context();
+        let (r#type, letter, elements) = match view.ptr.element {
+            Element::F64 => (context.f64_type(), "d", 1),
+            Element::F32 => (context.f32_type(), "f", 1),
+            other => (context.int_type(32), "r", i64::from(32 / other.bits()).max(1)),
+        };
+        Registers { r#type, letter, elements, count: count / elements }
+    }
+
     /// How many bytes one has.
     pub fn bytes(&self) -> i64 {
         if self.letter == "d" { 8 } else { 4 }
@@ -95,7 +106,10 @@ pub fn gemm<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Resu
     let (d, a) = (state.operand(b, operands[1])?, state.operand(b, operands[2])?);
     let (bs, c) = (state.operand(b, operands[3])?, state.operand(b, operands[4])?);
     if atom.kind != MmaKind::MmaSync {
-        return wgmma::gemm(state, b, &wgmma::Product { atom: &atom, d: &d, a: &a, b: &bs, c: &c });
+        return match view.has("async") {
+            true => wgmma::issue(state, b, &wgmma::Product { atom: &atom, d: &d, a: &a, b: &bs, c: &c }),
+            false => wgmma::gemm(state, b, &wgmma::Product { atom: &atom, d: &d, a: &a, b: &bs, c: &c }),
+        };
     }
     let registers = |operand| Registers::of(b, &atom, operand);
     let (ra, rb, rc) = (registers(Operand::A)?, registers(Operand::B)?, registers(Operand::C)?);

@@ -6,15 +6,18 @@
 //!
 //! * [`values`]: values, names, integer code
 //! * [`memory`]: pointers, shared memory, registers, loads and stores
-//! * [`copy`]: copies by atom, [`tma`] of boxes of tensors
+//! * [`copy`]: copies by atom, [`within`] stores of what is within bounds, [`tma`] of boxes of tensors
 //! * [`mma`]: matrix products of a warp, [`wgmma`] of a warpgroup
+//! * [`pipeline`]: stages between producers and consumers
 
 mod copy;
 mod memory;
 mod mma;
+mod pipeline;
 mod tma;
 mod values;
 mod wgmma;
+mod within;
 
 use aitmlir_dialects::{
     ait::OpView,
@@ -25,6 +28,7 @@ use aitmlir_dialects::{
     types::{Op, Types},
 };
 use melior::ir::{ValueLike, operation::OperationLike};
+pub use memory::SHARED_BYTES;
 pub use tma::MAPS;
 use values::{Lowered, State};
 
@@ -91,6 +95,9 @@ fn lower<'c>(state: &mut State<'c>, op: Op<'c>) -> Result<(), String> {
     match view.name().as_str() {
         "cute.alloc_shared" => memory::alloc_shared(state, b, view),
         "cute.convert" => memory::convert(state, b, view),
+        "cute.alloc_pipeline" => pipeline::alloc(state, b, view),
+        "cute.consumer_release" => pipeline::release(state, b, view),
+        "cute.consumer_wait" => pipeline::consumer_wait(state, b, view),
         "cute.copy" => copy::copy(state, b, view),
         "cute.descriptor" => mma::descriptor(state, b, view),
         "cute.fill" => memory::fill(state, b, view),
@@ -102,14 +109,28 @@ fn lower<'c>(state: &mut State<'c>, op: Op<'c>) -> Result<(), String> {
         }
         "cute.make_fragment" | "cute.make_fragment_like" => memory::make_fragment(state, b, view),
         "cute.make_ptr" => memory::make_ptr(state, b, view),
+        "cute.pipeline_barrier" => pipeline::barrier(state, b, view),
+        "cute.pipeline_init" => pipeline::init(state, b, view),
+        "cute.pipeline_next" => pipeline::next(state, b, view),
+        "cute.pipeline_stage" => pipeline::stage(state, b, view),
+        "cute.producer_acquire" => pipeline::acquire(state, b, view),
+        "cute.producer_commit" => pipeline::commit(state, b, view),
+        "cute.producer_expect" => pipeline::expect(state, b, view),
         "cute.static" => {
             let value = values::result_type(view)?;
             state.set(view.results()[0], Lowered { value, base: None });
             Ok(())
         }
         "cute.store" => memory::store(state, b, view),
+        "cute.store_within" => within::store(state, b, view),
         "cute.tma_load" => tma::load(state, b, view),
         "cute.tma_store" => tma::store(state, b, view),
+        "cute.wgmma_commit" => {
+            wgmma::commit(b);
+            Ok(())
+        }
+        "cute.wgmma_fence" => wgmma::fence(state, b, view),
+        "cute.wgmma_wait" => wgmma::wait(state, b, view),
         _ => evaluate(state, b, view),
     }
 }

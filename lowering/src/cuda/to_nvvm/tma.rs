@@ -2,7 +2,12 @@
 //!
 //! The tensor map is a parameter of the kernel that the host encodes; what the copies ask of it is written on the kernel, as [`MAPS`].
 
-use super::{as_view, copy::shared_address, memory::offset, values::State};
+use super::{
+    as_view,
+    copy::shared_address,
+    memory::{enclosing, offset},
+    values::State,
+};
 use crate::cuda::emit::{asm0, places, repeat, tma};
 use aitmlir_dialects::{
     ait::OpView,
@@ -52,7 +57,9 @@ fn describe<'c>(b: Builder<'c>, op: Op<'c>, map: Val<'c>, made: &TmaBox) -> Resu
         mlir_sys::mlirValueIsABlockArgument(raw).then(|| mlir_sys::mlirBlockArgumentGetArgNumber(raw))
     };
     // A map that the kernel computes the address of is its own affair.
-    let (Some(argument), Some(kernel)) = (argument, kernel_of(op)) else { return Ok(()) };
+    let (Some(argument), Some(kernel)) = (argument, enclosing(op, &["llvm.func", "func.func", "gpu.func"])) else {
+        return Ok(());
+    };
     let swizzle = if made.swizzle == SharedSwizzle::None { 0 } else { made.swizzle.width() };
     let asked = format!("{} box {:?} swizzle {swizzle}", made.element, made.extents);
     let mut known = OpView(kernel).strings(MAPS);
@@ -71,25 +78,13 @@ fn describe<'c>(b: Builder<'c>, op: Op<'c>, map: Val<'c>, made: &TmaBox) -> Resu
     Ok(())
 }
 
-/// The function that an op is in.
-fn kernel_of(op: Op<'_>) -> Option<Op<'_>> {
-    let mut op = op;
-    loop {
-        // SAFETY: the parents of a live op are live; null is checked.
-        op = unsafe {
-            let parent = mlir_sys::mlirOperationGetParentOperation(op.to_raw());
-            (!parent.ptr.is_null()).then(|| Op::from_raw(parent))?
-        };
-        if matches!(OpView(op).name().as_str(), "llvm.func" | "func.func" | "gpu.func") {
-            return Some(op);
-        }
-    }
-}
-
 pub fn load<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Result<(), String> {
     let Tensor { map, coordinates, shared } = tensor(state, b, view)?;
     let barrier = b.op1("llvm.ptrtoint", &[view.operands()[3]], b.context().int_type(32), &[]);
-    tma::load(b, shared, map, &coordinates, barrier);
+    match view.operands().get(4).copied() {
+        Some(mask) => tma::load_masked(b, shared, map, &coordinates, barrier, mask),
+        None => tma::load(b, shared, map, &coordinates, barrier),
+    }
     Ok(())
 }
 

@@ -34,6 +34,8 @@ pub struct State<'c> {
     names: usize,
     /// How many blocks of shared memory there are.
     pub shared: usize,
+    /// Whether the module has dynamic shared memory.
+    pub dynamic_declared: bool,
 }
 
 /// What the type of an op's result says.
@@ -45,7 +47,7 @@ pub fn result_type(view: OpView<'_>) -> Result<Cute, String> {
 impl<'c> State<'c> {
     pub fn new(context: &'c Context) -> State<'c> {
         let (values, scope) = (HashMap::new(), Scope::default());
-        State { context, lowered_ops: Vec::new(), values, scope, names: 0, shared: 0 }
+        State { context, lowered_ops: Vec::new(), values, scope, names: 0, shared: 0, dynamic_declared: false }
     }
 
     /// Remembers a result.

@@ -1,16 +1,18 @@
 //! Products of a warpgroup: operands in shared memory through descriptors, sums in registers.
 //!
 //! The instruction is asynchronous. A `cute.gemm` of it is complete when it returns: it fences, issues every product, commits them as one group
-//! and waits for the group, with the sums tied to the wait, so that nothing that reads them can move above it.
+//! and waits for the group, with the sums tied to the wait, so that nothing that reads them can move above it. `cute.gemm async` only issues them;
+//! `cute.wgmma_fence` and `cute.wgmma_wait` tie the fragments that they name in the same way.
 
 use super::{
     as_view,
-    memory::{address, store_at},
+    memory::{address, load_at, offsets, store_at},
     mma::{Registers, load, mode, place},
     values::{Lowered, State},
 };
 use crate::cuda::emit::{Effect, asm, asm0, i64c, places, repeat};
 use aitmlir_dialects::{
+    ait::OpView,
     builder::Builder,
     cute::{View, ViewLayout, verify},
     types::{Types, Val},
@@ -34,30 +36,119 @@ pub struct Product<'a, 'c> {
     pub c: &'a Lowered<'c>,
 }
 
+/// A whole product: its sums are ready afterwards.
 pub fn gemm<'c>(state: &State<'c>, b: Builder<'c>, product: &Product<'_, 'c>) -> Result<(), String> {
-    let (va, vb) = (as_view(product.a)?, as_view(product.b)?);
-    let (m, n, k) = (mode(va, 1)?, mode(vb, 1)?, mode(va, 2)?);
     let sums = Registers::of(b, product.atom, Operand::C)?;
-    let mut values = Vec::new();
-    for (x, y) in tiles(m, n) {
-        values.push(opaque(b, load(state, b, product.c, sums, x, y)?, sums));
+    let mut tiles = sums_of(state, b, product)?;
+    for values in &mut tiles {
+        *values = opaque(b, values, sums);
     }
     asm0(b, "wgmma.fence.sync.aligned;", "", &[]);
+    products(state, b, product, &mut tiles)?;
+    commit(b);
+    let done = tied(b, "wgmma.wait_group.sync.aligned 0;", &tiles.concat(), sums);
+    let per_tile = usize::try_from(sums.count).unwrap_or(1);
+    keep(state, b, product, done.chunks(per_tile))
+}
+
+/// A product that is under way afterwards.
+pub fn issue<'c>(state: &State<'c>, b: Builder<'c>, product: &Product<'_, 'c>) -> Result<(), String> {
+    let mut tiles = sums_of(state, b, product)?;
+    products(state, b, product, &mut tiles)?;
+    keep(state, b, product, tiles.iter().map(Vec::as_slice))
+}
+
+/// Closes the group of what was issued.
+pub fn commit(b: Builder<'_>) {
+    asm0(b, "wgmma.commit_group.sync.aligned;", "", &[]);
+}
+
+/// The fence, with the values of fragments in registers before it.
+pub fn fence<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Result<(), String> {
+    for operand in view.operands() {
+        through(state, b, operand, "")?;
+    }
+    asm0(b, "wgmma.fence.sync.aligned;", "", &[]);
+    Ok(())
+}
+
+/// The wait, with the values of fragments behind it.
+pub fn wait<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Result<(), String> {
+    let wait = format!("wgmma.wait_group.sync.aligned {};", view.i64("pending").unwrap_or(0));
+    let operands = view.operands();
+    let Some((first, others)) = operands.split_first() else {
+        asm0(b, &wait, "", &[]);
+        return Ok(());
+    };
+    through(state, b, *first, &wait)?;
+    for operand in others {
+        through(state, b, *operand, "")?;
+    }
+    Ok(())
+}
+
+/// A fragment through assembly whose results are its operands.
+fn through<'c>(state: &mut State<'c>, b: Builder<'c>, fragment: Val<'c>, text: &str) -> Result<(), String> {
+    let lowered = state.operand(b, fragment)?;
+    let view = as_view(&lowered)?;
+    let places = offsets(view)?;
+    let registers = Registers::of_fragment(b, view, places.len() as i64);
+    let step = usize::try_from(registers.elements).unwrap_or(1);
+    let places: Vec<&Int> = places.iter().step_by(step).collect();
+    let bytes = registers.bytes();
+    let read = |at: &&Int| load_at(state, b, &lowered, at, registers.r#type, bytes);
+    let values = places.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    for (at, value) in places.into_iter().zip(tied(b, text, &values, registers)) {
+        store_at(state, b, &lowered, at, value, bytes)?;
+    }
+    Ok(())
+}
+
+/// How many tiles of the atom there are over M and N, and steps over K.
+fn counts(product: &Product<'_, '_>) -> Result<[i64; 3], String> {
+    let (a, b) = (as_view(product.a)?, as_view(product.b)?);
+    Ok([mode(a, 1)?, mode(b, 1)?, mode(a, 2)?])
+}
+
+/// What is added, tile by tile.
+fn sums_of<'c>(state: &State<'c>, b: Builder<'c>, product: &Product<'_, 'c>) -> Result<Vec<Vec<Val<'c>>>, String> {
+    let [m, n, _] = counts(product)?;
+    let sums = Registers::of(b, product.atom, Operand::C)?;
+    tiles(m, n).map(|(x, y)| load(state, b, product.c, sums, x, y)).collect()
+}
+
+/// Issues every product.
+fn products<'c>(
+    state: &State<'c>,
+    b: Builder<'c>,
+    product: &Product<'_, 'c>,
+    sums: &mut [Vec<Val<'c>>],
+) -> Result<(), String> {
+    let [m, n, k] = counts(product)?;
+    let registers = Registers::of(b, product.atom, Operand::C)?;
     for step in 0..k {
-        for ((x, y), values) in tiles(m, n).zip(values.iter_mut()) {
+        for ((x, y), values) in tiles(m, n).zip(sums.iter_mut()) {
             let left = operand(state, b, product, Operand::A, x, step)?;
             let right = operand(state, b, product, Operand::B, y, step)?;
-            *values = instruction(b, product.atom, sums, values, &left, &right);
+            *values = instruction(b, product.atom, registers, values, &left, &right);
         }
     }
-    asm0(b, "wgmma.commit_group.sync.aligned;", "", &[]);
-    let all: Vec<Val<'c>> = values.concat();
-    let done = tied(b, "wgmma.wait_group.sync.aligned 0;", &all, sums);
-    let per_tile = usize::try_from(sums.count).unwrap_or(1);
-    for ((x, y), values) in tiles(m, n).zip(done.chunks(per_tile)) {
+    Ok(())
+}
+
+/// The sums into D, tile by tile.
+fn keep<'a, 'c: 'a>(
+    state: &State<'c>,
+    b: Builder<'c>,
+    product: &Product<'_, 'c>,
+    sums: impl Iterator<Item = &'a [Val<'c>]>,
+) -> Result<(), String> {
+    let [m, n, _] = counts(product)?;
+    let registers = Registers::of(b, product.atom, Operand::C)?;
+    for ((x, y), values) in tiles(m, n).zip(sums) {
         for (i, value) in values.iter().enumerate() {
-            let at = place(as_view(product.d)?, i as i64 * sums.elements, x, y)?;
-            store_at(state, b, product.d, &at, *value, sums.bytes())?;
+            let at = place(as_view(product.d)?, i as i64 * registers.elements, x, y)?;
+            store_at(state, b, product.d, &at, *value, registers.bytes())?;
         }
     }
     Ok(())
@@ -76,8 +167,8 @@ fn tied<'c>(b: Builder<'c>, text: &str, values: &[Val<'c>], sums: Registers<'c>)
 }
 
 /// Sums that LLVM cannot see through: were they constants, it would write the registers after the fence, and ptxas would serialise the products.
-fn opaque<'c>(b: Builder<'c>, values: Vec<Val<'c>>, sums: Registers<'c>) -> Vec<Val<'c>> {
-    tied(b, "", &values, sums)
+fn opaque<'c>(b: Builder<'c>, values: &[Val<'c>], sums: Registers<'c>) -> Vec<Val<'c>> {
+    tied(b, "", values, sums)
 }
 
 /// The registers of A, or a descriptor.
