@@ -156,21 +156,27 @@ def Ait_AttentionOp : Ait_ComputeOp<"attention"> {
   }];
 }
 
-def Ait_B2bGemmOp : Ait_ComputeOp<"b2b_gemm"> {
+def Ait_B2bGemmOp : Ait_ComputeOp<"b2b_gemm", [AttrSizedOperandSegments]> {
   let summary = "Back-to-back product without softmax";
   let description = [{
     out = mask(alpha1 * act(alpha0 * Q K^T + bias)) V, Q [B, H, M, D], K [B, H, N, D], V [B, H, N, Dv]; the region is `act` (one
     scalar argument of the accumulator type); with `divide_by_length` the score is also divided by N.
-    C1: the ranks are 4. C2: Q and K agree in B, H, D, and K and V in B, H, N. C3: at most one bias. C4: the result is [B, H, M, Dv] and the bias
-    broadcasts to [B, H, M, N]. C5: the region takes and gives one accumulator.
+
+    Jagged: with `offsets` [B + 1], Q [T, H, D], K [T, H, D] and V [T, H, Dv] hold the rows of B sequences one after the other. Sequence b has the rows from `offsets`[b] to
+    `offsets`[b + 1], at most `max_length` = L of them, and is a product of its own; the bias broadcasts to [B, H, L, L], and `divide_by_length` divides by L. Offsets ascend from 0 to T: else it is a
+    run-time error.
+
+    C1: the ranks are 4; jagged 3. C2: Q and K agree in B, H, D, and K and V in B, H, N; jagged in T, H, D and T, H. C3: at most one bias. C4: the result is [B, H, M, Dv], jagged [T, H, Dv],
+    and the bias broadcasts to [B, H, M, N], jagged [B, H, L, L]. C5: the region takes and gives one accumulator. C6: `offsets` have rank 1 and are i32 or i64; `max_length` is there if they are, and at least 1.
   }];
   let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
-                       Variadic<AnyRankedTensor>:$bias, F64Attr:$alpha0, F64Attr:$alpha1, UnitAttr:$divide_by_length,
-                       DefaultValuedAttr<Ait_CausalKind, "::aitmlir::ait::CausalKind::none">:$causal);
+                       Variadic<AnyRankedTensor>:$bias, Optional<AnyRankedTensor>:$offsets, F64Attr:$alpha0, F64Attr:$alpha1, UnitAttr:$divide_by_length,
+                       OptionalAttr<I64Attr>:$max_length, DefaultValuedAttr<Ait_CausalKind, "::aitmlir::ait::CausalKind::none">:$causal);
   let results = (outs AnyRankedTensor:$result);
   let regions = (region SizedRegion<1>:$activation);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `alpha` $alpha0 `,` $alpha1 (`causal` $causal^)? (`bias` `(` $bias^ `:` type($bias) `)`)? attr-dict `:` type($query) `,`
+    $query `,` $key `,` $value `alpha` $alpha0 `,` $alpha1 (`causal` $causal^)? (`bias` `(` $bias^ `:` type($bias) `)`)?
+    (`offsets` `(` $offsets^ `:` type($offsets) `)`)? (`max_length` $max_length^)? attr-dict `:` type($query) `,`
     type($key) `,` type($value) `->` type($result) $activation
   }];
 }
@@ -598,12 +604,13 @@ def Ait_RoiAlignOp : Ait_ComputeOp<"roi_align"> {
 def Ait_JaggedToPaddedOp : Ait_ComputeOp<"jagged_to_padded"> {
   let summary = "Spreads rows of a jagged tensor over a padded one";
   let description = [{
-    Values [total, inner...], offsets [batch + 1] (i32 or i64, ascending): result [batch, max_length, inner...], `padding` behind each row's end.
-    C1: offsets have rank 1. C2: the result's rank is one more than the values'. C3: one `dims` index for each `?` of the result.
+    Values [total, inner...], offsets [batch + 1] (i32 or i64), which ascend from 0 to total (else it is a run-time error): result [batch, max_length, inner...],
+    `padding` behind each row's end; of longer rows the first `max_length` elements, or, with `whole`, it is a run-time error that there is one.
+    C1: offsets have rank 1 and are i32 or i64, one more than the batch. C2: the result's rank is one more than the values'. C3: one `dims` index for each `?` of the result.
   }];
-  let arguments = (ins AnyRankedTensor:$values, AnyRankedTensor:$offsets, Variadic<Index>:$dims, F64Attr:$padding);
+  let arguments = (ins AnyRankedTensor:$values, AnyRankedTensor:$offsets, Variadic<Index>:$dims, F64Attr:$padding, UnitAttr:$whole);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$values `,` $offsets `padding` $padding (`dims` `(` $dims^ `)`)? attr-dict `:` type($values) `,` type($offsets) `->` type($result)";
+  let assemblyFormat = "$values `,` $offsets `padding` $padding (`whole` $whole^)? (`dims` `(` $dims^ `)`)? attr-dict `:` type($values) `,` type($offsets) `->` type($result)";
 }
 
 def Ait_PaddedToJaggedOp : Ait_ComputeOp<"padded_to_jagged"> {

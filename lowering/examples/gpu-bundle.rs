@@ -7,7 +7,7 @@ use aitmlir_lowering::cuda::{
     chip, codegen,
     emit::scalar::ScalarOps,
     kernels::{
-        b2b_sm90, gemm_sm80,
+        b2b, b2b_sm90, gemm_sm80,
         gemm_sm90::{self, Config, choose::candidates},
         problem::{Dtype, Fold, Place, Problem},
     },
@@ -194,22 +194,23 @@ fn compile(name: &str, kernel: Kernel, epilogue: &str, dtype: Dtype) -> Result<(
 
 /// PTX of sigmoid(Q K^T + bias) V, sizes B, H, M, N at run time.
 fn compile_b2b(name: &str, depth: i64) -> Result<(String, KernelLaunch), Box<dyn Error>> {
-    use b2b_sm90::Side;
+    use b2b::{Bias, Problem, Side};
     let (batch, heads, m, n) = (Expr::Dim(0), Expr::Dim(1), Expr::Dim(2), Expr::Dim(3));
     let side = |operand, lines: &Expr, line: Expr| {
         let head = lines.clone() * line.clone();
-        Side { operand, batch: head.clone() * heads.clone(), head, line }
+        Side { operand, batch: head.clone() * heads.clone(), head, line, column: 1.into() }
     };
-    let problem = b2b_sm90::Problem {
+    let problem = Problem {
         dtype: Dtype::F16,
         sides: [(0, &m), (1, &n), (2, &n), (4, &m)].map(|(operand, lines)| side(operand, lines, depth.into())),
-        bias: Some(b2b_sm90::Bias::Boxes(side(3, &m, n.clone()))),
+        bias: Some(Bias::Boxes(side(3, &m, n.clone()))),
         batch,
         heads: heads.clone(),
         m,
         n,
         depth,
         width: depth,
+        sequences: None,
         causal: CausalKind::None,
         dims: ["b", "h", "m", "n"].map(str::to_owned).to_vec(),
         operands: ["q", "k", "v", "bias", "out"].map(str::to_owned).to_vec(),

@@ -20,7 +20,7 @@ pub static EXPAND_PRODUCTS: PassDecl = PassDecl {
     anchor: "builtin.module",
     summary: "Make plain products of those that the target has no kernel for",
     description: "An `ait.gemm` of several right operands, of several results or with `split` becomes one `ait.gemm` for each right operand, an `ait.map`, and for each \
-        result an `ait.reshape` and an `ait.transpose`. An `ait.b2b_gemm` becomes a product, an `ait.map` of the scores and a product; scores are then in memory. \
+        result an `ait.reshape` and an `ait.transpose`. An `ait.b2b_gemm` becomes a product, an `ait.map` of the scores and a product; scores are then in memory, and jagged rows padded. \
         Numerics: the map computes in the accumulators' type and rounds once, as kernels do.",
     options: &[PassOption { name: "chip", help: "the GPU to compile for; empty for the CPU", default: "" }],
     run,

@@ -112,11 +112,33 @@ fn laid_out<'c>(b: Builder<'c>, view: OpView<'c>, product: Val<'c>, result: Type
     b.ait("ait.transpose", &[&[reshaped]], &[result], &permutation, vec![])[0]
 }
 
-/// Replaces an `ait.b2b_gemm` by a product, a map of the scores and a product. The weights are rounded to the element type of V, as kernels do.
+/// Replaces an `ait.b2b_gemm` by a product, a map of the scores and a product. The weights are rounded to the element type of V, as kernels do. Jagged operands are
+/// padded, and the result is packed.
 pub fn expand_b2b_gemm(context: &Context, op: Op<'_>) {
     let view = OpView(op);
     let b = Builder::before(context, op).with_location(location_of(op));
-    let [query, key, value] = ["query", "key", "value"].map(|name| view.group(name)[0]);
+    let operands = ["query", "key", "value"].map(|name| view.group(name)[0]);
+    let result = view.results()[0];
+    let out = match view.i64("max_length") {
+        Some(length) => jagged(b, view, operands, length),
+        None => {
+            let [rows, keys] = [operands[0], operands[1]].map(|tensor| b.dim(tensor, 2));
+            back_to_back(b, view, operands, result.r#type(), None, [rows, keys])
+        }
+    };
+    replace_uses(result, out);
+    erase(op);
+}
+
+/// The products of [B, H, rows, columns] and the map between them. `lengths`: M and N; where there is a `mask` [B, 1, 1, N], scores count where it is not 0.
+fn back_to_back<'c>(
+    b: Builder<'c>,
+    view: OpView<'c>,
+    [query, key, value]: [Val<'c>; 3],
+    result: Type<'c>,
+    mask: Option<Val<'c>>,
+    lengths: [Val<'c>; 2],
+) -> Val<'c> {
     let (q, k) = (query.r#type(), key.r#type());
     let accumulator = q.element_type().accumulator();
     let shape = [q.shape()[0], q.shape()[1], q.shape()[2], k.shape()[2]];
@@ -128,21 +150,77 @@ pub fn expand_b2b_gemm(context: &Context, op: Op<'_>) {
     let scores = tensor_type(&shape, accumulator);
     let groups: [&[Val<'_>]; 5] = [&[query], &[key], &[], &[], &[]];
     let scores = b.ait("ait.gemm", &groups, &[scores], &attributes, vec![Region::new()])[0];
-    let inputs: Vec<_> = std::iter::once(scores).chain(view.group("bias")).collect();
-    let [rows, keys] = [(query, 2), (key, 2)].map(|(tensor, d)| b.dim(tensor, d));
+    let inputs: Vec<_> = std::iter::once(scores).chain(view.group("bias")).chain(mask).collect();
     let scalars: Vec<_> = inputs.iter().map(|v| v.r#type().element_type().signless()).collect();
     let element = value.r#type().element_type();
     let region = b.region(&scalars, |b, args| {
-        let weight = weight(b, view, args, [rows, keys]);
+        let (mask, args) = match mask {
+            Some(_) => (args.last().copied(), &args[..args.len() - 1]),
+            None => (None, args),
+        };
+        let mut weight = weight(b, view, args, lengths);
+        if let Some(mask) = mask {
+            let kept = b.cmpf("one", mask, b.float(mask.r#type(), 0.0));
+            weight = b.select(kept, weight, b.float(accumulator, 0.0));
+        }
         let rounded = if weight.r#type() == element { weight } else { crate::fuse::convert(b, weight, element) };
         b.op("ait.yield", &[rounded], &[], &[], vec![]);
     });
     let weights = b.ait("ait.map", &[&inputs, &[]], &[tensor_type(&shape, element)], &[], vec![region])[0];
     let groups: [&[Val<'_>]; 5] = [&[weights], &[value], &[], &[], &[]];
-    let result = view.results()[0];
-    let out = b.ait("ait.gemm", &groups, &[result.r#type()], &layouts(MatrixLayout::Row), vec![Region::new()])[0];
-    replace_uses(result, out);
-    erase(op);
+    b.ait("ait.gemm", &groups, &[result], &layouts(MatrixLayout::Row), vec![Region::new()])[0]
+}
+
+/// The products of padded sequences, [B, H, L, columns], packed again.
+fn jagged<'c>(b: Builder<'c>, view: OpView<'c>, operands: [Val<'c>; 3], length: i64) -> Val<'c> {
+    let offsets = view.group("offsets")[0];
+    let batch = offsets.r#type().shape()[0];
+    let batch = if batch < 0 { batch } else { batch - 1 };
+    let count = b.subi(b.dim(offsets, 0), b.index(1));
+    // The indices that the open sizes of a tensor are, in order.
+    let open =
+        |sizes: &[(i64, Val<'c>)]| sizes.iter().filter(|(size, _)| *size < 0).map(|(_, v)| *v).collect::<Vec<_>>();
+    let pad = |tensor: Val<'c>| {
+        let shape = tensor.r#type().shape();
+        let sizes: Vec<_> = [(batch, count), (length, count)]
+            .into_iter()
+            .chain((1..shape.len()).map(|d| (shape[d], b.dim(tensor, d))))
+            .collect();
+        let padded: Vec<_> = sizes.iter().map(|(size, _)| *size).collect();
+        let r#type = tensor_type(&padded, tensor.r#type().element_type());
+        let attributes = [("padding", b.f64_attr(0.0)), ("whole", b.unit_attr())];
+        b.ait("ait.jagged_to_padded", &[&[tensor], &[offsets], &open(&sizes)], &[r#type], &attributes, vec![])[0]
+    };
+    let swapped = |tensor: Val<'c>| {
+        let shape = tensor.r#type().shape();
+        let r#type = tensor_type(&[shape[0], shape[2], shape[1], shape[3]], tensor.r#type().element_type());
+        let permutation = [("permutation", b.i64s_attr(&[0, 2, 1, 3]))];
+        b.ait("ait.transpose", &[&[tensor]], &[r#type], &permutation, vec![])[0]
+    };
+    let total = operands[0].r#type().shape()[0];
+    let accumulator = operands[0].r#type().element_type().accumulator();
+    let region = b.region(&[], |b, _| {
+        b.op("ait.yield", &[b.float(accumulator, 1.0)], &[], &[], vec![]);
+    });
+    let rows = open(&[(total, b.dim(operands[0], 0))]);
+    let ones = b.ait("ait.map", &[&[], &rows], &[tensor_type(&[total], accumulator)], &[], vec![region])[0];
+    let mask = pad(ones);
+    let sizes = open(&[(batch, count)]);
+    let mask_type = tensor_type(&[batch, 1, 1, length], accumulator);
+    let mask = b.ait("ait.reshape", &[&[mask], &sizes], &[mask_type], &[], vec![])[0];
+    let padded = operands.map(|tensor| swapped(pad(tensor)));
+    let result = view.results()[0].r#type();
+    let shape = padded[0].r#type().shape();
+    let columns = result.shape()[2];
+    let product = tensor_type(&[shape[0], shape[1], length, columns], result.element_type());
+    let lengths = [b.index(length); 2];
+    let product = swapped(back_to_back(b, view, padded, product, Some(mask), lengths));
+    let sizes: Vec<_> = [(0, 0), (1, 1)]
+        .into_iter()
+        .map(|(d, of)| (result.shape()[d], b.dim(operands[0], of)))
+        .chain([(columns, b.dim(operands[2], 2))])
+        .collect();
+    b.ait("ait.padded_to_jagged", &[&[product], &[offsets], &open(&sizes)], &[result], &[], vec![])[0]
 }
 
 /// mask(alpha1 * act(score + bias)), divided by the length where it is to be. `lengths`: M and N.

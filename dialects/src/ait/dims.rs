@@ -39,7 +39,7 @@ pub fn result_dim<'c>(b: Builder<'c>, op: OpView<'c>, result: usize, dim: usize)
         "ait.gemm" if op.has("split") => rule.stated(),
         "ait.gemm" => rule.gemm(),
         "ait.attention" | "ait.b2b_gemm" => {
-            let source = if dim == 3 { "value" } else { "query" };
+            let source = if dim + 1 == rule.shape.len() { "value" } else { "query" };
             Some(b.dim(op.operand(source)?, dim))
         }
         "ait.conv" => rule.conv(),

@@ -6,6 +6,8 @@
 //! The head of a file says `// types: f32 f16` (each takes the place of `$T`), `// run: input0=7x33` (as often as there are runs),
 //! `// targets: sm_80 sm_90a` where sm_80 alone is not enough, and `// tolerance: 1e-3` where that of the type is not meant.
 
+mod jagged;
+
 use aitmlir_driver::compile::{self, Options, phases::Emit};
 use aitmlir_driver::run::{
     compare::{Tolerance, compare},
@@ -41,6 +43,9 @@ fn main() -> ExitCode {
     trials.push(Trial::test("without_a_gpu", without_a_gpu));
     trials.push(Trial::test("checks_name_their_node", checks_name_their_node));
     trials.push(Trial::test("graphs", graphs));
+    trials.push(Trial::test("jagged_sums", jagged::sums));
+    trials.push(Trial::test("jagged_sequences_do_not_mix", jagged::sequences_do_not_mix));
+    trials.push(Trial::test("jagged_wrong_offsets", jagged::wrong_offsets));
     let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
     if std::env::var_os("BLESS").is_some() {
         bless();

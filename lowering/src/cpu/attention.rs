@@ -1,6 +1,8 @@
 //! `ait.attention` and `ait.b2b_gemm`: a block of rows of one head at a time. Keys and values are packed once a head; then the product with
 //! the keys, the scores of a strip of rows in scratch, and the product with the values. What `causal` hides has weight 0.
 //!
+//! Of a jagged product each sequence is a batch whose rows begin where its offset says; it has as many blocks as the longest sequence may have.
+//!
 //! A single query row (the decoding step of a language model) reads keys and values where they are: packing costs more than the products.
 
 use super::{
@@ -8,11 +10,13 @@ use super::{
     broadcast_bias::Bias,
     flat::Flat,
     gemm::unflatten,
+    jagged::Rows,
     product::{
         either,
         pack::{Matrix, Unit},
         strip::{Place, Strip},
     },
+    runtime::{FailCode, fail},
     scratch::scratch,
     tiling::Tiling,
     vector::VectorOps,
@@ -23,6 +27,7 @@ use aitmlir_dialects::{
     types::{TypeExt, Types, Val},
 };
 use melior::ir::{Type, ValueLike};
+use std::rc::Rc;
 
 pub static ROW: KernelRow = KernelRow { op: "ait.attention", extent, body: attention };
 pub static B2B: KernelRow = KernelRow { op: "ait.b2b_gemm", extent, body: b2b_gemm };
@@ -32,17 +37,35 @@ const PANELS: i64 = 8;
 
 /// Blocks of a head.
 fn blocks<'c>(k: &Kernel<'c>) -> Val<'c> {
-    let rows = k.b.dim(k.outs[0], 2);
-    if is_row(k) { rows } else { k.b.ceil_div(rows, k.b.index(PANELS * Tiling::host().tile_rows)) }
+    if is_row(k) {
+        return k.b.dim(k.outs[0], 2);
+    }
+    let rows = max_length(k).map_or_else(|| k.b.dim(k.outs[0], 2), |length| k.b.index(length));
+    k.b.ceil_div(rows, k.b.index(PANELS * Tiling::host().tile_rows))
+}
+
+/// Of a jagged product, the rows that a sequence has at most.
+fn max_length(k: &Kernel<'_>) -> Option<i64> {
+    k.op.i64("max_length")
 }
 
 /// One query row a head, by the type.
 fn is_row(k: &Kernel<'_>) -> bool {
-    k.outs[0].r#type().shape()[2] == 1
+    max_length(k).is_none() && k.outs[0].r#type().shape()[2] == 1
+}
+
+/// Batches and heads.
+fn counts<'c>(k: &Kernel<'c>) -> [Val<'c>; 2] {
+    let b = k.b;
+    let batches = match max_length(k) {
+        Some(_) => b.subi(b.dim(k.operand("offsets"), 0), b.index(1)),
+        None => b.dim(k.outs[0], 0),
+    };
+    [batches, b.dim(k.outs[0], 1)]
 }
 
 fn extent<'c>(k: &Kernel<'c>) -> Val<'c> {
-    (0..2).map(|i| k.b.dim(k.outs[0], i)).fold(blocks(k), |x, y| k.b.muli(x, y))
+    counts(k).into_iter().fold(blocks(k), |x, y| k.b.muli(x, y))
 }
 
 fn attention<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
@@ -76,7 +99,8 @@ fn b2b_gemm<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsuppor
     Ok(())
 }
 
-/// The operands of an op of queries, keys and values.
+/// The operands of an op of queries, keys and values. Those of a jagged one are seen as [B, H, L, D] of which all batches begin at the first row.
+#[derive(Clone)]
 struct Heads<'c> {
     query: Flat<'c>,
     key: Flat<'c>,
@@ -87,6 +111,18 @@ struct Heads<'c> {
     causal: CausalKind,
     softmax: bool,
     keys: Val<'c>,
+    sequences: Option<Rc<Rows<'c>>>,
+}
+
+/// Jagged rows [T, H, D] as [B, H, L, D].
+fn by_sequence<'c>(b: Builder<'c>, flat: &Flat<'c>, [batches, heads]: [Val<'c>; 2], length: Val<'c>) -> Flat<'c> {
+    let (strides, known) = (&flat.strides, &flat.known_strides);
+    Flat {
+        strides: vec![b.index(0), strides[1], strides[0], strides[2]],
+        known_strides: vec![Some(0), known[1], known[0], known[2]],
+        dims: vec![batches, heads, length, flat.dims[2]],
+        ..flat.clone()
+    }
 }
 
 /// From a product of query and key (and its bias) to a score.
@@ -111,18 +147,48 @@ struct Panels<'c> {
 impl<'c> Heads<'c> {
     fn new(k: &Kernel<'c>, softmax: bool) -> Self {
         let b = k.b;
-        let flat = |name: &str| Flat::new(b, k.operand(name), k.tensor_type(name));
+        let length = max_length(k).map(|length| b.index(length));
+        let heads = counts(k);
+        let seen = |flat: Flat<'c>| match length {
+            Some(length) => by_sequence(b, &flat, heads, length),
+            None => flat,
+        };
+        let flat = |name: &str| seen(Flat::new(b, k.operand(name), k.tensor_type(name)));
         let bias = k.group("bias").first().zip(k.op.group("bias").first()).map(|(v, t)| Bias::new(b, *v, t.r#type()));
         Self {
             query: flat("query"),
             key: flat("key"),
             value: flat("value"),
             bias,
-            out: Flat::new(b, k.outs[0], k.result_type(0)),
+            out: seen(Flat::new(b, k.outs[0], k.result_type(0))),
             acc: k.tensor_type("query").element_type().accumulator(),
             causal: k.op.kind("causal").unwrap_or(CausalKind::None),
             softmax,
-            keys: b.dim(k.operand("key"), 2),
+            keys: length.unwrap_or_else(|| b.dim(k.operand("key"), 2)),
+            sequences: length.map(|_| Rc::new(Rows::new(b, k.operand("offsets"), b.dim(k.operand("query"), 0)))),
+        }
+    }
+
+    /// What batch `batch` sees: of a jagged product, the rows of its sequence.
+    fn of_batch(&self, k: &Kernel<'c>, b: Builder<'c>, batch: Val<'c>) -> Self {
+        let Some(sequences) = &self.sequences else { return self.clone() };
+        let [start, end] = sequences.at(k, b, batch);
+        let limit = b.addi(start, self.keys);
+        b.when(b.cmpi("sgt", end, limit), |b| fail(k, b, FailCode::TooLarge, end, limit));
+        let length = b.subi(end, start);
+        let from = |flat: &Flat<'c>| {
+            let mut flat = flat.clone();
+            flat.offset = b.addi(flat.offset, b.muli(start, flat.strides[2]));
+            flat.dims[2] = length;
+            flat
+        };
+        Self {
+            query: from(&self.query),
+            key: from(&self.key),
+            value: from(&self.value),
+            out: from(&self.out),
+            keys: length,
+            ..self.clone()
         }
     }
 
@@ -165,18 +231,18 @@ impl<'c> Heads<'c> {
         let panels = self.panels(k);
         let (zero, one, step) = (b.index(0), b.index(1), b.index(target.tile_rows));
         let (per_head, block_rows) = (blocks(k), b.index(PANELS * target.tile_rows));
-        let rows = self.query.dims[2];
         b.for_(lo, hi, one, &[], |b, unit, _| {
             let (number, block) = (b.divsi(unit, per_head), b.remsi(unit, per_head));
             let at = unflatten(b, number, &self.query.dims[..2]);
-            let head = self.head(b, at[0], at[1]);
+            let batch = self.of_batch(k, b, at[0]);
+            let head = batch.head(b, at[0], at[1]);
             let fresh = either(b, b.cmpi("eq", block, zero), b.cmpi("eq", unit, lo));
-            b.when(fresh, |b| self.pack_head(k, b, head, &panels));
+            b.when(fresh, |b| batch.pack_head(k, b, head, &panels));
             let first = b.muli(block, block_rows);
-            let end = b.minsi(b.addi(first, block_rows), rows);
+            let end = b.minsi(b.addi(first, block_rows), batch.query.dims[2]);
             b.for_(first, end, step, &[], |b, row, _| {
                 let count = b.minsi(step, b.subi(end, row));
-                self.strip(k, b, [at[0], at[1], row], count, &panels, score);
+                batch.strip(k, b, [at[0], at[1], row], count, &panels, score);
                 vec![]
             });
             vec![]

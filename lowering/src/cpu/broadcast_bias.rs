@@ -8,6 +8,7 @@ use aitmlir_dialects::{
 use melior::ir::{Type, ValueLike};
 
 /// The bias and its strides as seen from the scores.
+#[derive(Clone)]
 pub struct Bias<'c> {
     flat: Flat<'c>,
     strides: Vec<Val<'c>>,

@@ -5,17 +5,52 @@ use super::{
     broadcast::elements,
     domain::{Domain, rescaled},
     ext::Ext,
+    runtime::{FailCode, fail},
     scalar::Num,
     view::{View, product},
 };
-use aitmlir_dialects::{builder::Builder, types::Val};
+use aitmlir_dialects::{
+    builder::Builder,
+    types::{Types, Val},
+};
 
 pub static TO_PADDED: KernelRow = KernelRow { op: "ait.jagged_to_padded", extent: elements, body: to_padded };
 pub static TO_JAGGED: KernelRow = KernelRow { op: "ait.padded_to_jagged", extent: elements, body: to_jagged };
 
-fn offset_of<'c>(b: Builder<'c>, offsets: &View<'c>, row: Val<'c>) -> Val<'c> {
-    let value = offsets.load(b, offsets.at(b, &[row]));
-    b.index_cast(value, aitmlir_dialects::types::Types::index_type(b.context()))
+/// Where the rows of a jagged tensor begin and end.
+pub struct Rows<'c> {
+    offsets: View<'c>,
+    total: Val<'c>,
+}
+
+impl<'c> Rows<'c> {
+    /// Of the buffer of offsets, for a tensor of `total` rows.
+    pub fn new(b: Builder<'c>, offsets: Val<'c>, total: Val<'c>) -> Self {
+        Self { offsets: View::of(b, offsets), total }
+    }
+
+    /// How many there are.
+    pub fn count(&self, b: Builder<'c>) -> Val<'c> {
+        b.subi(self.offsets.axes[0].size, b.index(1))
+    }
+
+    /// The begin and the end of row `row`. Stops the run where they do not ascend, or the first does not begin at 0 or the last not end at the total.
+    pub fn at(&self, k: &Kernel<'c>, b: Builder<'c>, row: Val<'c>) -> [Val<'c>; 2] {
+        let next = b.plus(row, 1);
+        let [start, end] = [row, next].map(|i| {
+            let value = self.offsets.load(b, self.offsets.at(b, &[i]));
+            b.index_cast(value, b.context().index_type())
+        });
+        let zero = b.index(0);
+        let expect = |broken: Val<'c>, code, value, limit| b.when(broken, |b| fail(k, b, code, value, limit));
+        expect(b.and(b.cmpi("eq", row, zero), b.cmpi("ne", start, zero)), FailCode::NotEqual, start, zero);
+        expect(b.cmpi("slt", start, zero), FailCode::TooSmall, start, zero);
+        expect(b.cmpi("slt", end, start), FailCode::TooSmall, end, start);
+        expect(b.cmpi("sgt", end, self.total), FailCode::TooLarge, end, self.total);
+        let last = b.cmpi("eq", next, self.count(b));
+        expect(b.and(last, b.cmpi("ne", end, self.total)), FailCode::NotEqual, end, self.total);
+        [start, end]
+    }
 }
 
 /// The view of what lies behind the first `skip` axes.
@@ -37,16 +72,19 @@ fn each_inner<'c>(b: Builder<'c>, to: &View<'c>, from: Option<&View<'c>>, value:
 
 fn to_padded<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
     let b = k.b;
-    let (values, offsets) = (View::of(b, k.operand("values")), View::of(b, k.operand("offsets")));
-    let out = View::of(b, k.outs[0]);
+    let (values, out) = (View::of(b, k.operand("values")), View::of(b, k.outs[0]));
+    let rows = Rows::new(b, k.operand("offsets"), values.axes[0].size);
     let padding = Num::of(k.result_type(0)).constant(b, k.op.f64("padding").unwrap_or(0.0));
     let (batch, length) = (out.axes[0].size, out.axes[1].size);
     let places = product(b, &[batch, length]);
     let (lo, hi) = rescaled(b, (lo, hi), out.elements(b), places);
     b.each(lo, hi, |b, place| {
         let (row, column) = (b.binary("arith.divui", place, length), b.binary("arith.remui", place, length));
-        let start = offset_of(b, &offsets, row);
-        let end = offset_of(b, &offsets, b.plus(row, 1));
+        let [start, end] = rows.at(k, b, row);
+        if k.op.has("whole") {
+            let limit = b.addi(start, length);
+            b.when(b.cmpi("sgt", end, limit), |b| fail(k, b, FailCode::TooLarge, end, limit));
+        }
         let source = b.addi(start, column);
         let to = View { offset: out.at(b, &[row, column]), ..inner(&out, 2) };
         let held = b.cmpi("slt", source, end);
@@ -69,13 +107,13 @@ fn to_padded<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsuppo
 
 fn to_jagged<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
     let b = k.b;
-    let (input, offsets) = (View::of(b, k.operand("input")), View::of(b, k.operand("offsets")));
-    let out = View::of(b, k.outs[0]);
+    let (input, out) = (View::of(b, k.operand("input")), View::of(b, k.outs[0]));
+    let rows = Rows::new(b, k.operand("offsets"), out.axes[0].size);
     let zero = Num::of(k.result_type(0)).constant(b, 0.0);
     let (lo, hi) = rescaled(b, (lo, hi), out.elements(b), out.axes[0].size);
     b.loop_(input.axes[0].size, |b, row| {
-        let start = offset_of(b, &offsets, row);
-        let end = b.minsi(offset_of(b, &offsets, b.plus(row, 1)), hi);
+        let [start, end] = rows.at(k, b, row);
+        let end = b.minsi(end, hi);
         b.each(b.maxsi(start, lo), end, |b, place| {
             let column = b.subi(place, start);
             let to = View { offset: out.at(b, &[place]), ..inner(&out, 1) };

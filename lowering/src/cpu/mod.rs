@@ -36,7 +36,7 @@ pub(crate) mod reduce;
 mod resize;
 mod rnn;
 mod roi_align;
-mod runtime;
+pub mod runtime;
 pub(crate) mod scalar;
 mod scan;
 mod scatter;

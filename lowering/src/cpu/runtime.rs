@@ -14,8 +14,14 @@ use melior::ir::Type;
 /// The codes of `aitmlir_rt_fail` that kernels use.
 #[derive(Clone, Copy)]
 pub enum FailCode {
+    /// `a` is not `b`.
+    NotEqual = 1,
     /// Index `a` is not in `[-b, b)`.
     IndexOutOfRange = 2,
+    /// `a` is more than `b`.
+    TooLarge = 4,
+    /// `a` is less than `b`.
+    TooSmall = 5,
 }
 
 /// Stops the run: a check failed. Where, the launch says.

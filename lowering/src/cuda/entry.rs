@@ -346,25 +346,31 @@ fn replace_failures<'c>(b: Builder<'c>, record: Val<'c>) -> bool {
     let site = add_argument(b.block(), i64_type, b.location());
     for call in calls {
         let b = Builder::before(b.context(), call);
-        let one = b.int(i64_type, 1);
-        // `or`, ordered as a relaxed access.
-        let attributes = [("bin_op", b.i64_attr(4)), ("ordering", b.i64_attr(2))];
-        let before = b.op1("llvm.atomicrmw", &[record, one], i64_type, &attributes);
-        let first = b.cmpi("eq", before, b.int(i64_type, 0));
         let mut arguments = OpView(call).operands();
         arguments.insert(1, site);
-        b.when(first, |b| {
-            for (i, argument) in arguments.iter().enumerate() {
-                let attributes =
-                    [("rawConstantIndices", b.i32s_attr(&[i as i32 + 1])), ("elem_type", b.type_attr(i64_type))];
-                let slot = b.op1("llvm.getelementptr", &[record], pointer_type(b), &attributes);
-                b.op("llvm.store", &[*argument, slot], &[], &[], vec![]);
-            }
-        });
+        record_failure(b, record, &arguments);
         b.op("nvvm.exit", &[], &[], &[], vec![]);
         erase(call);
     }
     true
+}
+
+/// Fills the record with the code of a failure, the site of the launch, and its two numbers (all i64), if this thread is the first one to do so.
+pub(super) fn record_failure<'c>(b: Builder<'c>, record: Val<'c>, arguments: &[Val<'c>]) {
+    let i64_type = b.context().int_type(64);
+    let one = b.int(i64_type, 1);
+    // `or`, ordered as a relaxed access.
+    let attributes = [("bin_op", b.i64_attr(4)), ("ordering", b.i64_attr(2))];
+    let before = b.op1("llvm.atomicrmw", &[record, one], i64_type, &attributes);
+    let first = b.cmpi("eq", before, b.int(i64_type, 0));
+    b.when(first, |b| {
+        for (i, argument) in arguments.iter().enumerate() {
+            let attributes =
+                [("rawConstantIndices", b.i32s_attr(&[i as i32 + 1])), ("elem_type", b.type_attr(i64_type))];
+            let slot = b.op1("llvm.getelementptr", &[record], record.r#type(), &attributes);
+            b.op("llvm.store", &[*argument, slot], &[], &[], vec![]);
+        }
+    });
 }
 
 /// Replaces calls of `aitmlir_rt_scratch`, with which kernels for the CPU ask for scratch memory, by the workspace.

@@ -15,7 +15,8 @@ use aitmlir_lowering::cuda::{
     chip, codegen,
     emit::scalar::ScalarOps,
     kernels::{
-        b2b_sm90::{self, Bias, Problem, Side},
+        b2b::{Bias, Problem, Side},
+        b2b_sm90,
         problem::Dtype,
     },
 };
@@ -41,7 +42,7 @@ fn problem(depth: i64, bias: Form, causal: CausalKind) -> Problem {
     let (batch, heads, m, n) = (Expr::Dim(0), Expr::Dim(1), Expr::Dim(2), Expr::Dim(3));
     let side = |operand, lines: &Expr, line: Expr| {
         let head = lines.clone() * line.clone();
-        Side { operand, batch: head.clone() * heads.clone(), head, line }
+        Side { operand, batch: head.clone() * heads.clone(), head, line, column: 1.into() }
     };
     Problem {
         dtype: Dtype::F16,
@@ -66,6 +67,7 @@ fn problem(depth: i64, bias: Form, causal: CausalKind) -> Problem {
         n,
         depth,
         width: depth,
+        sequences: None,
         causal,
         dims: ["b", "h", "m", "n"].map(str::to_owned).to_vec(),
         operands: ["q", "k", "v", "out", "bias"][..4 + usize::from(bias != Form::None)]

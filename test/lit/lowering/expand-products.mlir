@@ -44,3 +44,22 @@ func.func @b2b(%q: tensor<1x4x8x64xf16>, %k: tensor<1x4x9x64xf16>, %v: tensor<1x
   }
   return %0 : tensor<1x4x8x32xf16>
 }
+
+// CPU-LABEL: func.func @jagged(
+// CPU: ait.b2b_gemm
+// GPU-LABEL: func.func @jagged(
+// GPU: %[[M:.*]] = ait.jagged_to_padded %{{.*}}, %{{.*}} padding 0.000000e+00 whole : tensor<?xf32>, tensor<3xi32> -> tensor<2x128xf32>
+// GPU: ait.reshape %[[M]] : tensor<2x128xf32> to tensor<2x1x1x128xf32>
+// GPU-COUNT-3: ait.jagged_to_padded
+// GPU: ait.gemm %{{.*}}, %{{.*}} row col : tensor<2x4x128x64xf16>, tensor<2x4x128x64xf16> -> tensor<2x4x128x128xf32>
+// GPU: ait.map
+// GPU: ait.gemm
+// GPU: ait.transpose %{{.*}} [0, 2, 1, 3] : tensor<2x4x128x32xf16> to tensor<2x128x4x32xf16>
+// GPU: ait.padded_to_jagged
+func.func @jagged(%q: tensor<?x4x64xf16>, %k: tensor<?x4x64xf16>, %v: tensor<?x4x32xf16>, %o: tensor<3xi32>) -> tensor<?x4x32xf16> {
+  %0 = ait.b2b_gemm %q, %k, %v alpha 1.0, 0.5 offsets(%o : tensor<3xi32>) max_length 128 : tensor<?x4x64xf16>, tensor<?x4x64xf16>, tensor<?x4x32xf16> -> tensor<?x4x32xf16> {
+  ^bb0(%s: f32):
+    ait.yield %s : f32
+  }
+  return %0 : tensor<?x4x32xf16>
+}

@@ -1,7 +1,9 @@
 //! Matrix products, attention and recurrent layers.
 
 use super::{
-    Verdict, reject,
+    Verdict,
+    jagged::offsets,
+    reject,
     shape::{Tensor, agree, epilogue, operand, operands, result, results, scalar_region, shape_text, size_text},
 };
 use crate::{
@@ -32,23 +34,49 @@ pub fn attention(op: OpView<'_>) -> Verdict {
 pub fn b2b_gemm(op: OpView<'_>) -> Verdict {
     let (query, key, value) = (operand(op, "query")?, operand(op, "key")?, operand(op, "value")?);
     let result = result(op)?;
+    let length = max_length(op)?;
     // C1
-    [&query, &key, &value, &result].into_iter().try_for_each(|t| t.expect_rank(4))?;
+    let rank = if length.is_some() { 3 } else { 4 };
+    [&query, &key, &value, &result].into_iter().try_for_each(|t| t.expect_rank(rank))?;
     // C2
-    for (dim, what) in [(0, "B"), (1, "H"), (3, "D")] {
-        key.expect_dim(dim, query.dim(dim), &format!("{what} of operand 'query'"))?;
+    let (of_query, of_key): (&[_], &[_]) = match length {
+        Some(_) => (&[(0, "T"), (1, "H"), (2, "D")], &[(0, "T"), (1, "H")]),
+        None => (&[(0, "B"), (1, "H"), (3, "D")], &[(0, "B"), (1, "H"), (2, "N")]),
+    };
+    for (dim, what) in of_query {
+        key.expect_dim(*dim, query.dim(*dim), &format!("{what} of operand 'query'"))?;
     }
-    for (dim, what) in [(0, "B"), (1, "H"), (2, "N")] {
-        value.expect_dim(dim, key.dim(dim), &format!("{what} of operand 'key'"))?;
+    for (dim, what) in of_key {
+        value.expect_dim(*dim, key.dim(*dim), &format!("{what} of operand 'key'"))?;
     }
     // C3
     at_most_one_bias(op)?;
     // C4
-    scores_and_result(op, &query, &key, &value, &result)?;
+    match length {
+        Some(length) => {
+            result.expect_shape(&[query.dim(0), query.dim(1), value.dim(2)])?;
+            let batch = operand(op, "offsets")?.dim(0);
+            let scores = [if batch < 0 { DYNAMIC } else { batch - 1 }, query.dim(1), length, length];
+            operands(op, "bias").iter().try_for_each(|bias| bias.expect_broadcast_to(&scores))?;
+        }
+        None => scores_and_result(op, &query, &key, &value, &result)?,
+    }
     // C5
     let Some(block) = op.block(0) else { reject!("region: expected one block") };
     let accumulator = query.element.accumulator();
     scalar_region(block, &[("the accumulator".to_owned(), accumulator)], &[accumulator])
+}
+
+/// Of a jagged product, the rows that a sequence has at most.
+fn max_length(op: OpView<'_>) -> Result<Option<i64>, String> {
+    // C6
+    match (op.operand("offsets").is_some(), op.i64("max_length")) {
+        (false, None) => Ok(None),
+        (false, Some(_)) => Err("attribute 'max_length': expected none without operand 'offsets'".to_owned()),
+        (true, None) => Err("attribute 'max_length': missing beside operand 'offsets'".to_owned()),
+        (true, Some(length)) if length < 1 => Err(format!("attribute 'max_length': expected at least 1, got {length}")),
+        (true, Some(length)) => offsets(&operand(op, "offsets")?).map(|()| Some(length)),
+    }
 }
 
 fn at_most_one_bias(op: OpView<'_>) -> Verdict {

@@ -20,9 +20,22 @@ pub fn padded_to_jagged(op: OpView<'_>) -> Verdict {
     expect_dims(op, &result)
 }
 
-fn pair<'c>(offsets: &Tensor<'c>, jagged: &Tensor<'c>, padded: &Tensor<'c>) -> Verdict {
+fn pair<'c>(starts: &Tensor<'c>, jagged: &Tensor<'c>, padded: &Tensor<'c>) -> Verdict {
     // C1
-    offsets.expect_rank(1)?;
+    offsets(starts)?;
     // C2
-    padded.expect_rank(jagged.rank() + 1)
+    padded.expect_rank(jagged.rank() + 1)?;
+    // C1
+    let batch = padded.dim(0);
+    starts.expect_dim(0, if batch < 0 { batch } else { batch + 1 }, "one more than the batch")
+}
+
+/// Where the rows of a jagged tensor begin, and the end of the last one.
+pub fn offsets(offsets: &Tensor<'_>) -> Verdict {
+    offsets.expect_rank(1)?;
+    offsets.expect_int(&[32, 64])?;
+    if offsets.dim(0) == 0 {
+        return Err(format!("{}: expected at least one, the end of the last row, got none", offsets.name));
+    }
+    Ok(())
 }

@@ -114,6 +114,13 @@ pub trait ScalarOps<'c>: Copy {
         asm1(b, &text, "=f,f", &[a], b.context().f32_type(), Effect::Ordered)
     }
 
+    /// The value of lane `lane` (an i32), of an f32.
+    fn shuffle_f32(self, a: Val<'c>, lane: Val<'c>) -> Val<'c> {
+        let b = self.builder();
+        let text = "shfl.sync.idx.b32 $0, $1, $2, 31, -1;";
+        asm1(b, text, "=f,f,r", &[a, lane], b.context().f32_type(), Effect::Ordered)
+    }
+
     /// Two f32 as one i32 of two f16 (or bf16), `low` in the low half, rounded to nearest even.
     fn pack_halves(self, low: Val<'c>, high: Val<'c>, bf16: bool) -> Val<'c> {
         let b = self.builder();

@@ -2,13 +2,15 @@
 
 use super::{
     Operand, Whole,
-    b2b_sm90::{self, Bias, Problem, Side},
+    b2b::{Bias, Problem, Side},
+    b2b_any, b2b_sm90,
     gemm::{broadcast_stride, dtype},
     problem::Dtype,
+    sequences::Sequences,
 };
 use crate::{
     cpu::{Unsupported, map::inline_at},
-    cuda::Chip,
+    cuda::{Chip, entry::FAILURE},
 };
 use aitmlir_dialects::{
     ait::{CausalKind, OpView},
@@ -38,14 +40,15 @@ pub fn supported(chip: &Chip, op: OpView<'_>) -> Result<(), Unsupported> {
     if value.element_type() != element || out != element {
         return fail("of several element types has no kernel");
     }
-    match [query, value].map(|t| t.shape()[3]).into_iter().find(|columns| !takes_width(*columns)) {
+    let columns = |t: melior::ir::Type<'_>| t.shape().last().copied().unwrap_or(0);
+    match [query, value].map(columns).into_iter().find(|columns| !takes_width(*columns)) {
         Some(columns) if columns < 0 => fail("has heads of a size that is not known, for which there is no kernel"),
         Some(columns) => fail(format!("has heads of {columns} columns, for which there is no kernel")),
         None => Ok(()),
     }
 }
 
-/// Emits the kernel; twice where the bias may be such that TMA loads it.
+/// Emits the kernel, twice where the bias may be such that TMA loads it, and the one for operands at any address.
 pub fn emit<'c>(whole: &Whole<'_, 'c>) -> Result<KernelLaunch, Unsupported> {
     let op = whole.op;
     let (alpha0, alpha1) = (op.f64("alpha0").unwrap_or(1.0), op.f64("alpha1").unwrap_or(1.0));
@@ -63,18 +66,21 @@ pub fn emit<'c>(whole: &Whole<'_, 'c>) -> Result<KernelLaunch, Unsupported> {
         let length = b.op1("arith.sitofp", &[length], f32, &[]);
         b.mulf(result, b.divf(b.float(f32, 1.0), length))
     };
+    let (problem, when) = problem(whole)?;
+    let name = |number: usize| if number == 0 { whole.name.to_owned() } else { format!("{}_v{number}", whole.name) };
     let mut variants = Vec::new();
-    for (number, (problem, when)) in problems(whole)?.into_iter().enumerate() {
-        let name = if number == 0 { whole.name.to_owned() } else { format!("{}_v{number}", whole.name) };
-        let launch = b2b_sm90::emit(whole.context, whole.module, &name, &problem, &code)
+    for (bias, when) in biases(whole, &problem, when)? {
+        let problem = Problem { bias, ..problem.clone() };
+        let launch = b2b_sm90::emit(whole.context, whole.module, &name(variants.len()), &problem, &code)
             .map_err(|cause| Unsupported(format!("has no legal configuration: {cause}")))?;
         variants.push(KernelLaunch { when, ..launch });
     }
+    variants.push(b2b_any::emit(whole.context, whole.module, &name(variants.len()), &problem, &code));
     variants.into_iter().reduce(KernelLaunch::or_else).ok_or_else(|| Unsupported("has no variant".to_owned()))
 }
 
 /// What must hold at run time for TMA to take strides; never, where one of them is known not to be a multiple of 8 elements.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Legal {
     condition: Option<Expr>,
     never: bool,
@@ -89,84 +95,150 @@ impl Legal {
         }
     }
 
-    fn side(&mut self, operand: &Operand<'_>) -> Side {
-        let one = Expr::Const(1);
-        let along = |d: usize| if operand.sizes[d] == one { Expr::Const(0) } else { operand.strides[d].clone() };
-        let side = Side { operand: operand.number, line: operand.strides[2].clone(), head: along(1), batch: along(0) };
-        self.also(operand.strides[3].clone().equal(1));
+    fn side(&mut self, side: &Side) {
+        self.also(side.column.clone().equal(1));
         for stride in [&side.line, &side.head, &side.batch] {
             self.also(stride.clone().remainder(8).equal(0));
         }
-        side
     }
 }
 
-/// The op as problems, each with the launches that it is for; the first that fits is taken.
-fn problems(whole: &Whole<'_, '_>) -> Result<Vec<(Problem, Option<Expr>)>, Unsupported> {
+/// An operand as [B, H, lines, columns], or as jagged [T, H, columns].
+fn side(operand: &Operand<'_>) -> Side {
+    let along = |d: usize| if operand.sizes[d] == Expr::Const(1) { Expr::Const(0) } else { operand.strides[d].clone() };
+    let strides = &operand.strides;
+    match strides.len() {
+        3 => Side {
+            operand: operand.number,
+            column: strides[2].clone(),
+            line: strides[0].clone(),
+            head: along(1),
+            batch: Expr::Const(0),
+        },
+        _ => Side {
+            operand: operand.number,
+            column: strides[3].clone(),
+            line: strides[2].clone(),
+            head: along(1),
+            batch: along(0),
+        },
+    }
+}
+
+/// The op as a problem whose bias is read element by element, and what must hold for TMA to load Q, K and V.
+fn problem(whole: &Whole<'_, '_>) -> Result<(Problem, Legal), Unsupported> {
     let [query, key, value, extras @ .., out] = whole.operands else { return fail("has too few operands") };
-    let known = |size: &Expr| if let Expr::Const(n) = size { Some(*n) } else { None };
-    let (Some(depth), Some(width)) = (known(&query.sizes[3]), known(&value.sizes[3])) else {
+    let known = |size: Option<&Expr>| if let Some(Expr::Const(n)) = size { Some(*n) } else { None };
+    let (Some(depth), Some(width)) = (known(query.sizes.last()), known(value.sizes.last())) else {
         return fail("has heads of a size that is not known at compile time, for which there is no kernel");
     };
     let Some(dtype) = dtype(query.element) else { return fail(format!("of {} has no kernel", query.element)) };
+    let sides = [query, key, value, out].map(side);
     let mut legal = Legal::default();
-    let sides = [query, key, value, out].map(|operand| legal.side(operand));
-    if legal.never {
-        return fail(
-            "has an operand whose rows are not contiguous or no multiple of 8 elements, for which there is no kernel",
-        );
-    }
-    let problem = |bias| Problem {
+    sides.iter().for_each(|side| legal.side(side));
+    let mut operands: Vec<_> = (0..whole.operands.len()).map(|i| format!("operand {i}")).collect();
+    let mut dims = whole.dims.to_vec();
+    let offsets = whole.op.has("max_length").then(|| extras.last()).flatten();
+    let sequences = offsets.map(|offsets| {
+        operands.push(FAILURE.to_owned());
+        dims.push("site of the launch".to_owned());
+        Sequences {
+            offsets: offsets.number,
+            wide: offsets.element.bits() == 64,
+            total: query.sizes[0].clone(),
+            max_length: whole.op.i64("max_length").unwrap_or(0),
+            count: offsets.sizes[0].clone().minus(1),
+            record: operands.len() as u32 - 1,
+            site: Expr::Dim(dims.len() as u32 - 1),
+        }
+    });
+    let (batch, m, n) = match &sequences {
+        Some(sequences) => (sequences.count.clone(), sequences.max_length.into(), sequences.max_length.into()),
+        None => (query.sizes[0].clone(), query.sizes[2].clone(), key.sizes[2].clone()),
+    };
+    let mut problem = Problem {
         dtype,
-        batch: query.sizes[0].clone(),
+        batch,
         heads: query.sizes[1].clone(),
-        m: query.sizes[2].clone(),
-        n: key.sizes[2].clone(),
+        m,
+        n,
         depth,
         width,
-        sides: sides.clone(),
-        bias,
+        sides,
+        sequences,
+        bias: None,
         causal: whole.op.kind("causal").unwrap_or(CausalKind::None),
-        dims: whole.dims.to_vec(),
-        operands: (0..whole.operands.len()).map(|i| format!("operand {i}")).collect(),
+        dims,
+        operands,
     };
-    let Some(bias) = extras.first() else { return Ok(vec![(problem(None), legal.condition)]) };
-    let scores = [&query.sizes[0], &query.sizes[1], &query.sizes[2], &key.sizes[2]];
+    if let Some(bias) = bias(whole) {
+        problem.bias = Some(elements(bias, &scores(&problem))?);
+    }
+    Ok((problem, legal))
+}
+
+fn bias<'a, 'c>(whole: &'a Whole<'_, 'c>) -> Option<&'a Operand<'c>> {
+    if whole.op.group("bias").is_empty() { None } else { whole.operands.get(3) }
+}
+
+/// The sizes of the scores: B, H, M and N.
+fn scores(problem: &Problem) -> [Expr; 4] {
+    [&problem.batch, &problem.heads, &problem.m, &problem.n].map(Clone::clone)
+}
+
+/// The ways in which the tensor cores' kernel reads the bias, each with the launches that it is for; the first that fits is taken.
+#[allow(clippy::type_complexity)] // ways and conditions
+fn biases(
+    whole: &Whole<'_, '_>,
+    problem: &Problem,
+    legal: Legal,
+) -> Result<Vec<(Option<Bias>, Option<Expr>)>, Unsupported> {
+    if legal.never {
+        return Ok(vec![]);
+    }
     let mut list = Vec::new();
-    if let Some((side, condition)) = boxes(bias, query.element, &scores) {
-        let condition = [legal.condition.clone(), condition].into_iter().flatten().reduce(|x, y| x * y);
-        list.push((problem(Some(Bias::Boxes(side))), condition));
+    let loaded = bias(whole).and_then(|bias| {
+        let element = whole.op.group("query").first()?.r#type().element_type();
+        boxes(bias, element, &scores(problem), legal.clone())
+    });
+    if let Some((side, condition)) = loaded {
+        list.push((Some(Bias::Boxes(side)), condition));
     }
     if list.first().is_none_or(|(_, condition)| condition.is_some()) {
-        list.push((problem(Some(elements(bias, &scores)?)), legal.condition));
+        list.push((problem.bias.clone(), legal.condition));
     }
     Ok(list)
 }
 
-/// A bias that TMA may load, and when it does; none where it never does.
-fn boxes(bias: &Operand<'_>, element: melior::ir::Type<'_>, scores: &[&Expr; 4]) -> Option<(Side, Option<Expr>)> {
+/// A bias that TMA may load, and when it and `legal` hold; none where it never does.
+fn boxes(
+    bias: &Operand<'_>,
+    element: melior::ir::Type<'_>,
+    scores: &[Expr; 4],
+    mut legal: Legal,
+) -> Option<(Side, Option<Expr>)> {
     if bias.element != element || bias.sizes.len() != 4 {
         return None;
     }
-    let mut legal = Legal::default();
-    let side = legal.side(bias);
+    let side = side(bias);
+    legal.side(&side);
     for (d, (size, wanted)) in bias.sizes.iter().zip(scores).enumerate() {
         // Batches and heads may all have the same.
-        if size != *wanted && (d >= 2 || *size != Expr::Const(1)) {
-            legal.also(size.clone().equal((*wanted).clone()));
+        if size != wanted && (d >= 2 || *size != Expr::Const(1)) {
+            legal.also(size.clone().equal(wanted.clone()));
         }
     }
     (!legal.never).then_some((side, legal.condition))
 }
 
 /// A bias of any layout that broadcasts to the scores.
-fn elements(bias: &Operand<'_>, scores: &[&Expr; 4]) -> Result<Bias, Unsupported> {
+fn elements(bias: &Operand<'_>, scores: &[Expr; 4]) -> Result<Bias, Unsupported> {
     let Some(dtype) = dtype(bias.element).filter(|dtype| dtype.half() || *dtype == Dtype::F32) else {
         return fail(format!("has a bias of {}, for which there is no kernel", bias.element));
     };
     let own = bias.sizes.len();
     let stride = |d: usize| match (d + own).checked_sub(4) {
-        Some(i) => broadcast_stride(&bias.sizes[i], &bias.strides[i], scores[d]),
+        Some(i) => broadcast_stride(&bias.sizes[i], &bias.strides[i], &scores[d]),
         None => Expr::Const(0),
     };
     Ok(Bias::Elements { operand: bias.number, dtype, strides: [0, 1, 2, 3].map(stride) })

@@ -1,5 +1,7 @@
 //! The kernels for NVIDIA GPUs, one file each.
 
+pub mod b2b;
+mod b2b_any;
 mod b2b_gemm;
 pub mod b2b_sm90;
 mod chunks;
@@ -17,6 +19,7 @@ mod pool;
 pub mod problem;
 mod reduce;
 mod rows;
+pub mod sequences;
 mod single;
 mod softmax;
 mod threads;

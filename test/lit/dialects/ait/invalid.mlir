@@ -367,6 +367,83 @@ func.func @b2b_gemm_c5(%q: tensor<1x4x8x16xf32>, %k: tensor<1x4x9x16xf32>, %v: t
 
 // -----
 
+func.func @b2b_gemm_jagged_c1(%q: tensor<1x9x4x16xf32>, %k: tensor<9x4x16xf32>, %v: tensor<9x4x8xf32>, %o: tensor<3xi32>) {
+  // expected-error @+1 {{'ait.b2b_gemm' op operand 'query': expected rank 3, got 4}}
+  %0 = ait.b2b_gemm %q, %k, %v alpha 1.0, 1.0 offsets(%o : tensor<3xi32>) max_length 8 : tensor<1x9x4x16xf32>, tensor<9x4x16xf32>, tensor<9x4x8xf32> -> tensor<9x4x8xf32> {
+  ^bb0(%s: f32):
+    ait.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+func.func @b2b_gemm_jagged_c2(%q: tensor<9x4x16xf32>, %k: tensor<8x4x16xf32>, %v: tensor<9x4x8xf32>, %o: tensor<3xi32>) {
+  // expected-error @+1 {{'ait.b2b_gemm' op operand 'key': expected T of operand 'query' = 9 in dimension 0, got 8}}
+  %0 = ait.b2b_gemm %q, %k, %v alpha 1.0, 1.0 offsets(%o : tensor<3xi32>) max_length 8 : tensor<9x4x16xf32>, tensor<8x4x16xf32>, tensor<9x4x8xf32> -> tensor<9x4x8xf32> {
+  ^bb0(%s: f32):
+    ait.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+func.func @b2b_gemm_jagged_c4(%q: tensor<9x4x16xf32>, %k: tensor<9x4x16xf32>, %v: tensor<9x4x8xf32>, %o: tensor<3xi32>, %b: tensor<3x1x8x8xf32>) {
+  // expected-error @+1 {{'ait.b2b_gemm' op operand 'bias' #0: expected 1 or 2 in dimension 0, to broadcast to 2x4x8x8, got 3}}
+  %0 = ait.b2b_gemm %q, %k, %v alpha 1.0, 1.0 bias(%b : tensor<3x1x8x8xf32>) offsets(%o : tensor<3xi32>) max_length 8 : tensor<9x4x16xf32>, tensor<9x4x16xf32>, tensor<9x4x8xf32> -> tensor<9x4x8xf32> {
+  ^bb0(%s: f32):
+    ait.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+func.func @b2b_gemm_jagged_c6_type(%q: tensor<9x4x16xf32>, %k: tensor<9x4x16xf32>, %v: tensor<9x4x8xf32>, %o: tensor<3xf32>) {
+  // expected-error @+1 {{'ait.b2b_gemm' op operand 'offsets': expected element type i32 or i64, got f32}}
+  %0 = ait.b2b_gemm %q, %k, %v alpha 1.0, 1.0 offsets(%o : tensor<3xf32>) max_length 8 : tensor<9x4x16xf32>, tensor<9x4x16xf32>, tensor<9x4x8xf32> -> tensor<9x4x8xf32> {
+  ^bb0(%s: f32):
+    ait.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+func.func @b2b_gemm_jagged_c6_missing(%q: tensor<9x4x16xf32>, %k: tensor<9x4x16xf32>, %v: tensor<9x4x8xf32>, %o: tensor<3xi32>) {
+  // expected-error @+1 {{'ait.b2b_gemm' op attribute 'max_length': missing beside operand 'offsets'}}
+  %0 = ait.b2b_gemm %q, %k, %v alpha 1.0, 1.0 offsets(%o : tensor<3xi32>) : tensor<9x4x16xf32>, tensor<9x4x16xf32>, tensor<9x4x8xf32> -> tensor<9x4x8xf32> {
+  ^bb0(%s: f32):
+    ait.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+func.func @b2b_gemm_jagged_c6_value(%q: tensor<9x4x16xf32>, %k: tensor<9x4x16xf32>, %v: tensor<9x4x8xf32>, %o: tensor<3xi32>) {
+  // expected-error @+1 {{'ait.b2b_gemm' op attribute 'max_length': expected at least 1, got 0}}
+  %0 = ait.b2b_gemm %q, %k, %v alpha 1.0, 1.0 offsets(%o : tensor<3xi32>) max_length 0 : tensor<9x4x16xf32>, tensor<9x4x16xf32>, tensor<9x4x8xf32> -> tensor<9x4x8xf32> {
+  ^bb0(%s: f32):
+    ait.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+func.func @b2b_gemm_c6(%q: tensor<1x4x8x16xf32>, %k: tensor<1x4x9x16xf32>, %v: tensor<1x4x9x16xf32>) {
+  // expected-error @+1 {{'ait.b2b_gemm' op attribute 'max_length': expected none without operand 'offsets'}}
+  %0 = ait.b2b_gemm %q, %k, %v alpha 1.0, 1.0 max_length 8 : tensor<1x4x8x16xf32>, tensor<1x4x9x16xf32>, tensor<1x4x9x16xf32> -> tensor<1x4x8x16xf32> {
+  ^bb0(%s: f32):
+    ait.yield %s : f32
+  }
+  return
+}
+
+// -----
+
 func.func @conv_c1(%x: tensor<4x9xf32>, %w: tensor<8x4x3x3xf32>) {
   // expected-error @+1 {{'ait.conv' op operand 'input': expected rank 3 to 5, got 2}}
   %0 = ait.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] groups 1 : tensor<4x9xf32>, tensor<8x4x3x3xf32> -> tensor<1x8x7x7xf32>
@@ -1231,6 +1308,14 @@ func.func @roi_align_c1(%x: tensor<3x8x8xf32>, %r: tensor<5x4xf32>, %b: tensor<5
 func.func @jagged_to_padded_c1(%x: tensor<9x8xf32>, %o: tensor<1x5xi32>) {
   // expected-error @+1 {{'ait.jagged_to_padded' op operand 'offsets': expected rank 1, got 2}}
   %0 = ait.jagged_to_padded %x, %o padding 0.0 : tensor<9x8xf32>, tensor<1x5xi32> -> tensor<4x3x8xf32>
+  return
+}
+
+// -----
+
+func.func @jagged_to_padded_c1_batch(%x: tensor<9x8xf32>, %o: tensor<5xi32>) {
+  // expected-error @+1 {{'ait.jagged_to_padded' op operand 'offsets': expected one more than the batch = 4 in dimension 0, got 5}}
+  %0 = ait.jagged_to_padded %x, %o padding 0.0 : tensor<9x8xf32>, tensor<5xi32> -> tensor<3x3x8xf32>
   return
 }
 

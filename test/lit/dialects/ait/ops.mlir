@@ -108,6 +108,16 @@ func.func @b2b_gemm(%q: tensor<1x4x8x64xf16>, %k: tensor<1x4x9x64xf16>, %v: tens
   return %0 : tensor<1x4x8x32xf16>
 }
 
+// CHECK-LABEL: func.func @b2b_gemm_jagged(
+// CHECK: %{{.*}} = ait.b2b_gemm %{{.*}}, %{{.*}}, %{{.*}} alpha 1.000000e+00, 5.000000e-01 bias(%{{.*}} : tensor<4x?x?xf16>) offsets(%{{.*}} : tensor<?xi32>) max_length 256 : tensor<?x4x64xf16>, tensor<?x4x64xf16>, tensor<?x4x32xf16> -> tensor<?x4x32xf16> {
+func.func @b2b_gemm_jagged(%q: tensor<?x4x64xf16>, %k: tensor<?x4x64xf16>, %v: tensor<?x4x32xf16>, %b: tensor<4x?x?xf16>, %o: tensor<?xi32>) -> tensor<?x4x32xf16> {
+  %0 = ait.b2b_gemm %q, %k, %v alpha 1.0, 0.5 bias(%b : tensor<4x?x?xf16>) offsets(%o : tensor<?xi32>) max_length 256 : tensor<?x4x64xf16>, tensor<?x4x64xf16>, tensor<?x4x32xf16> -> tensor<?x4x32xf16> {
+  ^bb0(%s: f32):
+    ait.yield %s : f32
+  }
+  return %0 : tensor<?x4x32xf16>
+}
+
 // CHECK-LABEL: func.func @conv(
 // CHECK: %{{.*}} = ait.conv %{{.*}}, %{{.*}} strides [2, 2] pads [1, 1, 1, 1] dilations [1, 1] groups 2 extras(%{{.*}} : tensor<8x1x1xf32>) : tensor<?x4x9x9xf32>, tensor<8x2x3x3xf32> -> tensor<?x8x5x5xf32> epilogue {
 func.func @conv(%x: tensor<?x4x9x9xf32>, %w: tensor<8x2x3x3xf32>, %b: tensor<8x1x1xf32>) -> tensor<?x8x5x5xf32> {
@@ -367,10 +377,10 @@ func.func @roi_align(%x: tensor<1x3x8x8xf32>, %r: tensor<?x4xf32>, %b: tensor<?x
 //===-- Jagged tensors ----------------------------------------------------------------------------------------===//
 
 // CHECK-LABEL: func.func @jagged(
-// CHECK: %{{.*}} = ait.jagged_to_padded %{{.*}}, %{{.*}} padding 0.000000e+00 dims(%{{.*}}) : tensor<?x8xf32>, tensor<5xi32> -> tensor<4x?x8xf32>
+// CHECK: %{{.*}} = ait.jagged_to_padded %{{.*}}, %{{.*}} padding 0.000000e+00 whole dims(%{{.*}}) : tensor<?x8xf32>, tensor<5xi32> -> tensor<4x?x8xf32>
 // CHECK: %{{.*}} = ait.padded_to_jagged %{{.*}}, %{{.*}} dims(%{{.*}}) : tensor<4x?x8xf32>, tensor<5xi32> -> tensor<?x8xf32>
 func.func @jagged(%x: tensor<?x8xf32>, %o: tensor<5xi32>, %n: index) -> tensor<?x8xf32> {
-  %0 = ait.jagged_to_padded %x, %o padding 0.0 dims(%n) : tensor<?x8xf32>, tensor<5xi32> -> tensor<4x?x8xf32>
+  %0 = ait.jagged_to_padded %x, %o padding 0.0 whole dims(%n) : tensor<?x8xf32>, tensor<5xi32> -> tensor<4x?x8xf32>
   %1 = ait.padded_to_jagged %0, %o dims(%n) : tensor<4x?x8xf32>, tensor<5xi32> -> tensor<?x8xf32>
   return %1 : tensor<?x8xf32>
 }

@@ -1,6 +1,6 @@
 //! The consumers: scores by `wgmma`, the scalar code on them in registers, and the second product from registers.
 
-use super::{Bias, Dtype, Frame, TILE, Unit, padded};
+use super::{Bias, Dtype, Frame, Jagged, TILE, Unit, padded};
 use crate::cuda::emit::{
     i64c, matrix, mbarrier, memory,
     scalar::ScalarOps,
@@ -15,6 +15,8 @@ use aitmlir_dialects::{
 
 /// Named barriers of the warpgroups.
 const GROUP_BARRIER: i64 = 1;
+/// The named barrier of both warpgroups together.
+const BOTH_BARRIER: i64 = 3;
 /// Bytes of 64 lines of 128 bytes.
 const HALF: i64 = 64 * 128;
 
@@ -39,14 +41,12 @@ impl<'a, 'c> Frame<'a, 'c> {
     pub(super) fn consume(&self, b: Builder<'c>, group: Val<'c>) {
         let id = b.and(b.sreg("tid.x"), b.c32(127));
         let thread = Thread { group, id, warp: b.shr_c(id, 5), lane: b.and(id, b.c32(31)) };
-        let zero = b.c32(0);
-        b.for_(b.sreg("ctaid.x"), self.units, b.sreg("nctaid.x"), &[zero, zero, zero], |b, index, state| {
-            let unit = self.unit(b, index);
+        self.each_unit(b, false, |b, unit, state| {
             let [q_stage, q_at, q_phase] = self.query(b, state[2]);
             let q_at = b.addi(q_at, b.mul_c(thread.group, HALF));
             mbarrier::wait(b, self.full(b, q_stage), q_phase);
-            let (sums, ring) = self.multiply(b, thread, &unit, q_at, &state[..2]);
-            self.store(b, thread, &unit, q_at, sums);
+            let (sums, ring) = self.multiply(b, thread, unit, q_at, &state[..2]);
+            self.store(b, thread, unit, q_at, sums);
             // The result has been read from where Q was.
             b.when(b.cmpi("eq", thread.id, b.c32(0)), |b| {
                 tma::wait_read(b, 0);
@@ -79,6 +79,7 @@ impl<'a, 'c> Frame<'a, 'c> {
                 mbarrier::arrive(b, self.empty(b, before));
             });
             let weights = self.weights(b, thread, unit, block, stage, done[0]);
+            self.clear_values(b, thread, unit, block, stage);
             let sums = self.accumulate(b, stage, &weights, done[1]);
             let [next, next_phase] = self.next_stage(b, stage, phase);
             vec![sums.value, next, next_phase, stage]
@@ -89,6 +90,31 @@ impl<'a, 'c> Frame<'a, 'c> {
             mbarrier::arrive(b, self.empty(b, state[3]));
         });
         (sums, vec![state[1], state[2]])
+    }
+
+    /// Overwrites rows of V behind the end of a sequence, which are those of the next one, with zeros: a weight of 0 does not hide what is not finite.
+    fn clear_values(&self, b: Builder<'c>, thread: Thread<'c>, unit: &Unit<'c>, block: Val<'c>, stage: Val<'c>) {
+        if self.kernel.jagged.is_none() {
+            return;
+        }
+        let left = b.subi(unit.keys, b.mul_c(block, TILE));
+        b.when(b.cmpi("slt", left, b.c32(TILE)), |b| {
+            let [k_bytes, ..] = self.kernel.stage_parts();
+            let at = b.add_c(self.stage_at(b, stage), k_bytes);
+            let number = b.addi(b.mul_c(thread.group, 128), thread.id);
+            let zeros = [b.c32(0); 4];
+            for boxed in 0..padded(self.kernel.problem.width) / 64 {
+                // Swizzling stays within a row.
+                let first = b.addi(b.mul_c(left, 8), number);
+                b.for_(first, b.c32(TILE * 8), b.c32(256), &[], |b, piece, _| {
+                    let to = b.add_c(b.addi(at, b.mul_c(piece, 16)), boxed * TILE * 128);
+                    memory::store_shared(b, to, &zeros);
+                    vec![]
+                });
+            }
+            sync::fence_async_shared(b);
+            sync::named_barrier(b, b.c32(BOTH_BARRIER), 256);
+        });
     }
 
     /// Every lane has read the bias of a block before one lane says that the warp has.
@@ -128,7 +154,7 @@ impl<'a, 'c> Frame<'a, 'c> {
         let row = b.addi(unit.row, b.mul_c(thread.group, 64));
         let column = b.mul_c(block, TILE);
         let end = b.add_c(column, TILE);
-        let whole = b.cmpi("sle", end, self.n);
+        let whole = b.cmpi("sle", end, unit.keys);
         let seen = match self.kernel.problem.causal {
             CausalKind::None => None,
             CausalKind::Upper => Some(b.cmpi("sge", column, b.add_c(row, 63))),
@@ -179,7 +205,7 @@ impl<'a, 'c> Frame<'a, 'c> {
                     }
                     let column = b.add_c(column, i);
                     // Rows of V past the end are zeros, but what is computed for them need not be finite.
-                    let mut keep = b.cmpi("slt", column, self.n);
+                    let mut keep = b.cmpi("slt", column, unit.keys);
                     let seen = match problem.causal {
                         CausalKind::None => None,
                         CausalKind::Upper => Some(b.cmpi("sge", column, row)),
@@ -213,10 +239,10 @@ impl<'a, 'c> Frame<'a, 'c> {
     fn bias_elements(&self, b: Builder<'c>, unit: &Unit<'c>, row: Val<'c>, column: Val<'c>) -> Option<[Val<'c>; 2]> {
         let (pointer, strides) = self.kernel.elements?;
         let Some(Bias::Elements { dtype, .. }) = &self.kernel.problem.bias else { return None };
-        let row = b.minsi(row, b.add_c(self.m, -1));
+        let row = b.minsi(row, b.add_c(unit.rows, -1));
         let f32 = b.context().f32_type();
         let element = |i: i64| {
-            let column = b.minsi(b.add_c(column, i), b.add_c(self.n, -1));
+            let column = b.minsi(b.add_c(column, i), b.add_c(unit.keys, -1));
             let mut place = i64c(b, 0);
             for (at, stride) in [unit.batch, unit.head, row, column].into_iter().zip(strides) {
                 if let Some(stride) = stride {
@@ -246,13 +272,39 @@ impl<'a, 'c> Frame<'a, 'c> {
         sums
     }
 
-    /// Stores 64 rows through where this warpgroup's part of Q was.
+    /// Stores 64 rows through where this warpgroup's part of Q was; plainly where the sequence ends before them.
     fn store(&self, b: Builder<'c>, thread: Thread<'c>, unit: &Unit<'c>, buffer: Val<'c>, sums: Sums<'c>) {
-        let bf16 = self.kernel.problem.dtype == Dtype::Bf16;
-        let barrier = b.add_c(thread.group, GROUP_BARRIER);
-        let elements = sums.elements(b);
         // All warps have multiplied with Q.
-        sync::named_barrier(b, barrier, 128);
+        sync::named_barrier(b, b.add_c(thread.group, GROUP_BARRIER), 128);
+        let row = b.addi(unit.row, b.mul_c(thread.group, 64));
+        let Some(jagged) = &self.kernel.jagged else {
+            return self.store_boxes(b, thread, unit, buffer, sums, row);
+        };
+        b.if_(
+            b.cmpi("sle", b.add_c(row, 64), unit.rows),
+            &[],
+            |b| {
+                self.store_boxes(b, thread, unit, buffer, sums, row);
+                vec![]
+            },
+            |b| {
+                self.store_rows(b, thread, unit, jagged, sums, row);
+                vec![]
+            },
+        );
+    }
+
+    fn store_boxes(
+        &self,
+        b: Builder<'c>,
+        thread: Thread<'c>,
+        unit: &Unit<'c>,
+        buffer: Val<'c>,
+        sums: Sums<'c>,
+        first: Val<'c>,
+    ) {
+        let bf16 = self.kernel.problem.dtype == Dtype::Bf16;
+        let elements = sums.elements(b);
         let in_matrix = b.and(thread.lane, b.c32(7));
         let second_rows = b.and(b.shr_c(thread.lane, 3), b.c32(1));
         let row = b.addi(b.mul_c(thread.warp, 16), b.addi(in_matrix, b.mul_c(second_rows, 8)));
@@ -267,15 +319,45 @@ impl<'a, 'c> Frame<'a, 'c> {
             matrix::stmatrix(b, address, &words, false);
         }
         sync::fence_async_shared(b);
-        sync::named_barrier(b, barrier, 128);
+        sync::named_barrier(b, b.add_c(thread.group, GROUP_BARRIER), 128);
         b.when(b.cmpi("eq", thread.id, b.c32(0)), |b| {
             let Some(map) = self.kernel.maps[3] else { return };
-            let row = b.addi(unit.row, b.mul_c(thread.group, 64));
             for chunk in 0..i64::from(sums.n) / 64 {
-                let place = [b.c32(64 * chunk), row, unit.head, unit.batch];
+                let place = self.place(b, 3, unit, [b.c32(64 * chunk), first]);
                 tma::store(b, self.args[map], &place, b.add_c(buffer, chunk * TILE * 128));
             }
             tma::commit(b);
         });
+    }
+
+    /// Stores those of 64 rows that the sequence has, two elements at a time.
+    fn store_rows(
+        &self,
+        b: Builder<'c>,
+        thread: Thread<'c>,
+        unit: &Unit<'c>,
+        jagged: &Jagged,
+        sums: Sums<'c>,
+        first: Val<'c>,
+    ) {
+        let (problem, elements) = (self.kernel.problem, sums.elements(b));
+        let Some(start) = unit.start else { return };
+        let row = b.addi(first, b.addi(b.mul_c(thread.warp, 16), b.shr_c(thread.lane, 2)));
+        let column = b.mul_c(b.and(thread.lane, b.c32(3)), 2);
+        for half in 0..2 {
+            let row = b.add_c(row, 8 * half);
+            b.when(b.cmpi("slt", row, unit.rows), |b| {
+                let line = b.muli(b.wide(b.addi(start, row)), jagged.line.i64(b, self.args));
+                let head = b.muli(b.wide(unit.head), jagged.head.i64(b, self.args));
+                let at = b.addi(b.addi(line, head), b.wide(column));
+                let at = memory::offset(b, self.args[jagged.out], b.muli(at, i64c(b, problem.dtype.bytes())));
+                // Columns come in whole eights.
+                for group in 0..problem.width / 8 {
+                    let pair = &elements[(4 * group + 2 * half) as usize..][..2];
+                    let word = b.pack_halves(pair[0], pair[1], problem.dtype == Dtype::Bf16);
+                    memory::store_words(b, memory::offset(b, at, i64c(b, 8 * group * problem.dtype.bytes())), &[word]);
+                }
+            });
+        }
     }
 }

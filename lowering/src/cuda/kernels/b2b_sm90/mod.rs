@@ -4,86 +4,31 @@
 //! into a ring. The first product's sums become, through the scalar code, the A operand of the second one in registers. A bias of
 //! [M, N] is loaded with the blocks, and read by `ldmatrix` in the layout of the sums; one that TMA does not take, or that broadcasts along M or N, is read
 //! element by element. Where there is room Q has two buffers, so that the next rows are on their way before these are done.
+//!
+//! Of jagged rows a unit of work is a part of one sequence. A block may then hold rows of the next sequence: their scores count as 0, and as what V has there
+//! need not be finite, it is overwritten with zeros. Rows of a result that end inside a tile are stored plainly.
 
 mod consumer;
 
-use super::problem::{Dtype, Int, Params};
+use super::{
+    b2b::{Bias, Code, Illegal, Problem, Side},
+    problem::{Dtype, Int, Params},
+    sequences::SequenceSlots,
+};
 use crate::cuda::{
     emit::{mbarrier, scalar::ScalarOps, sync, tma},
     kernel::{KernelSpec, dynamic_shared},
 };
-use aitmlir_dialects::{ait::CausalKind, builder::Builder, types::Val};
+use aitmlir_dialects::{
+    ait::CausalKind,
+    builder::Builder,
+    types::{Types, Val},
+};
 use kernel_launch::{Expr, KernelLaunch, MapSwizzle, Param, TensorMap};
 use melior::{Context, ir::Module};
 
 /// Rows of Q of a CTA, and rows of K and V of a block.
 const TILE: i64 = 128;
-
-/// One operand [B, H, lines, width], contiguous along its width: strides in elements.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Side {
-    /// The operand.
-    pub operand: u32,
-    /// From a line to the next: a multiple of 8.
-    pub line: Expr,
-    /// From a head to the next: a multiple of 8, 0 where all are the same.
-    pub head: Expr,
-    /// From a batch to the next: a multiple of 8, 0 where all are the same.
-    pub batch: Expr,
-}
-
-/// A bias of [B, H, M, N].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Bias {
-    /// Of the operands' type, contiguous along N, with lines for all rows: it is loaded as they are.
-    Boxes(Side),
-    /// Of any float type and layout.
-    Elements {
-        /// The operand.
-        operand: u32,
-        /// Its element type.
-        dtype: Dtype,
-        /// Strides along B, H, M and N in elements; 0 where all are the same.
-        strides: [Expr; 4],
-    },
-}
-
-/// What is computed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// f16 or bf16, of all operands.
-    pub dtype: Dtype,
-    /// Batches.
-    pub batch: Expr,
-    /// Heads.
-    pub heads: Expr,
-    /// Rows of Q.
-    pub m: Expr,
-    /// Rows of K and V.
-    pub n: Expr,
-    /// Columns of Q and K, up to 128.
-    pub depth: i64,
-    /// Columns of V, up to 128.
-    pub width: i64,
-    /// Q, K, V, the result.
-    pub sides: [Side; 4],
-    /// The bias.
-    pub bias: Option<Bias>,
-    /// Which scores count.
-    pub causal: CausalKind,
-    /// Names of the run-time integers.
-    pub dims: Vec<String>,
-    /// Names of the operands.
-    pub operands: Vec<String>,
-}
-
-/// Scalar code from a score and an element of the bias, both f32, and the length N (an i32) to an f32.
-pub type Code<'a, 'c> = &'a dyn Fn(Builder<'c>, Val<'c>, Option<Val<'c>>, Val<'c>) -> Val<'c>;
-
-/// Why the kernel does not compute a problem.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{0}")]
-pub struct Illegal(pub String);
 
 struct Kernel<'p> {
     problem: &'p Problem,
@@ -93,12 +38,23 @@ struct Kernel<'p> {
     queries: i64,
     /// Q, K, V, result, bias.
     maps: [Option<usize>; 5],
+    /// Those of their operands that all heads, or all batches, have in common.
+    common: [[bool; 2]; 5],
     /// A bias that is read element by element: its address and strides, none where it broadcasts.
     elements: Option<(usize, [Option<Int>; 4])>,
+    jagged: Option<Jagged>,
     m: Int,
     n: Int,
     heads: Int,
     batch: Int,
+}
+
+/// Parameters of jagged rows: the sequences, and the result for plain stores, its address and the strides of lines and heads.
+struct Jagged {
+    sequences: SequenceSlots,
+    out: usize,
+    line: Int,
+    head: Int,
 }
 
 /// What all parts of the kernel see.
@@ -111,7 +67,6 @@ struct Frame<'a, 'c> {
     n: Val<'c>,
     heads: Val<'c>,
     units: Val<'c>,
-    blocks: Val<'c>,
     code: Code<'a, 'c>,
 }
 
@@ -123,6 +78,11 @@ struct Unit<'c> {
     batch: Val<'c>,
     first: Val<'c>,
     last: Val<'c>,
+    /// Rows of Q, and of K and V, that there are.
+    rows: Val<'c>,
+    keys: Val<'c>,
+    /// Of a jagged product, the first row of the sequence.
+    start: Option<Val<'c>>,
 }
 
 /// Emits the kernel into `module` and returns how to start it.
@@ -159,11 +119,13 @@ impl<'p> Kernel<'p> {
         let mut map = |side: &Side, width: Expr, lines: &Expr, rows: u32| {
             params.push(Param::Map(tensor_map(problem, side, width, lines, rows)))
         };
+        let total = problem.sequences.as_ref().map(|sequences| &sequences.total);
+        let [queries, keys] = [&problem.m, &problem.n].map(|lines| total.unwrap_or(lines));
         let maps = [
-            Some(map(q, problem.depth.into(), &problem.m, TILE as u32)),
-            Some(map(k, problem.depth.into(), &problem.n, TILE as u32)),
-            Some(map(v, problem.width.into(), &problem.n, TILE as u32)),
-            Some(map(out, problem.width.into(), &problem.m, 64)),
+            Some(map(q, problem.depth.into(), queries, TILE as u32)),
+            Some(map(k, problem.depth.into(), keys, TILE as u32)),
+            Some(map(v, problem.width.into(), keys, TILE as u32)),
+            Some(map(out, problem.width.into(), queries, 64)),
             match &problem.bias {
                 Some(Bias::Boxes(bias)) => Some(map(bias, problem.n.clone(), &problem.m, 64)),
                 _ => None,
@@ -177,16 +139,32 @@ impl<'p> Kernel<'p> {
             }
             _ => None,
         };
+        let zero = Expr::Const(0);
+        let in_common = |side: &Side| [side.head == zero, side.batch == zero];
+        let bias = match &problem.bias {
+            Some(Bias::Boxes(side)) => in_common(side),
+            _ => [false; 2],
+        };
+        let common = [in_common(q), in_common(k), in_common(v), in_common(out), bias];
+        let jagged = problem.sequences.as_ref().map(|sequences| Jagged {
+            sequences: SequenceSlots::new(&mut params, sequences),
+            out: params.push(Param::Pointer { operand: out.operand, offset: 0.into() }),
+            line: params.long(&out.line),
+            head: params.long(&out.head),
+        });
         let [m, n] = [&problem.m, &problem.n].map(|size| params.int(size));
         let (heads, batch) = (params.int(&problem.heads), params.int(&problem.batch));
         let units = problem.m.clone().ceil_div(TILE) * problem.heads.clone() * problem.batch.clone();
         let spec = KernelSpec::new(name);
-        let mut kernel = Kernel { problem, spec, stages: 1, queries: 1, maps, elements, m, n, heads, batch };
-        let fits = |kernel: &Kernel<'_>| kernel.barriers() + 256 <= 232_448;
-        while kernel.stages < 4 && fits(&Kernel { stages: kernel.stages + 1, spec: KernelSpec::new(name), ..kernel }) {
+        let mut kernel =
+            Kernel { problem, spec, stages: 1, queries: 1, maps, common, elements, jagged, m, n, heads, batch };
+        let fits = |kernel: &Kernel<'_>, [stages, queries]: [i64; 2]| {
+            queries * kernel.q_bytes() + stages * kernel.stage_bytes() + 256 <= 232_448
+        };
+        while kernel.stages < 4 && fits(&kernel, [kernel.stages + 1, 1]) {
             kernel.stages += 1;
         }
-        if fits(&Kernel { queries: 2, spec: KernelSpec::new(name), ..kernel }) {
+        if fits(&kernel, [kernel.stages, 2]) {
             kernel.queries = 2;
         }
         kernel.spec = KernelSpec {
@@ -228,8 +206,7 @@ impl<'p> Kernel<'p> {
         let (m, n) = (self.m.i32(b, args), self.n.i32(b, args));
         let (heads, batch) = (self.heads.i32(b, args), self.batch.i32(b, args));
         let units = b.muli(b.muli(b.ceil_div_c(m, TILE), heads), batch);
-        let blocks = b.ceil_div_c(n, TILE);
-        let frame = Frame { kernel: self, args, shared, m, n, heads, units, blocks, code };
+        let frame = Frame { kernel: self, args, shared, m, n, heads, units, code };
         let warp = b.uniform(b.div_c(b.sreg("tid.x"), 32));
         b.when(b.cmpi("eq", warp, b.c32(0)), |b| {
             b.when(sync::elect(b), |b| {
@@ -294,11 +271,20 @@ impl<'a, 'c> Frame<'a, 'c> {
         b.add_c(b.addi(self.shared, b.mul_c(stage, self.kernel.stage_bytes())), ring)
     }
 
-    fn unit(&self, b: Builder<'c>, index: Val<'c>) -> Unit<'c> {
+    /// Unit number `index`. What is wrong with the offsets of its sequence is recorded where `reports`; it has then no rows.
+    fn unit(&self, b: Builder<'c>, index: Val<'c>, reports: bool) -> Unit<'c> {
         let tiles = b.ceil_div_c(self.m, TILE);
         let rest = b.divu(index, tiles);
         let row = b.mul_c(b.remu(index, tiles), TILE);
-        let (zero, blocks) = (b.c32(0), self.blocks);
+        let (head, batch) = (b.remu(rest, self.heads), b.divu(rest, self.heads));
+        let (start, rows, keys) = match &self.kernel.jagged {
+            Some(jagged) => {
+                let sequence = jagged.sequences.at(b, self.args, batch, reports);
+                (Some(sequence.start), sequence.length, sequence.length)
+            }
+            None => (None, self.m, self.n),
+        };
+        let (zero, blocks) = (b.c32(0), b.ceil_div_c(keys, TILE));
         let [first, last] = match self.kernel.problem.causal {
             CausalKind::None => [zero, blocks],
             CausalKind::Upper => [b.div_c(row, TILE), blocks],
@@ -308,12 +294,31 @@ impl<'a, 'c> Frame<'a, 'c> {
                 [zero, b.minsi(blocks, b.ceil_div_c(b.maxsi(end, zero), TILE))]
             }
         };
-        Unit { row, head: b.remu(rest, self.heads), batch: b.divu(rest, self.heads), first, last }
+        Unit { row, head, batch, first, last, rows, keys, start }
     }
 
-    /// How many columns further than its number a row sees.
+    /// Runs `work` on every unit of this CTA that has rows; what it yields is carried to the next one.
+    fn each_unit(
+        &self,
+        b: Builder<'c>,
+        reports: bool,
+        work: impl FnOnce(Builder<'c>, &Unit<'c>, &[Val<'c>]) -> Vec<Val<'c>>,
+    ) {
+        let state = [b.c32(0); 3];
+        b.for_(b.sreg("ctaid.x"), self.units, b.sreg("nctaid.x"), &state, |b, index, state| {
+            let unit = self.unit(b, index, reports);
+            if unit.start.is_none() {
+                return work(b, &unit, state);
+            }
+            let types = vec![b.context().int_type(32); state.len()];
+            let some = b.cmpi("slt", unit.row, unit.rows);
+            b.if_(some, &types, |b| work(b, &unit, state), |_| state.to_vec())
+        });
+    }
+
+    /// How many columns further than its number a row sees. Jagged ones have as many columns as rows.
     fn shift(&self, b: Builder<'c>) -> Val<'c> {
-        let right = self.kernel.problem.causal == CausalKind::LowerRight;
+        let right = self.kernel.problem.causal == CausalKind::LowerRight && self.kernel.jagged.is_none();
         if right { b.subi(self.n, self.m) } else { b.c32(0) }
     }
 
@@ -323,26 +328,25 @@ impl<'a, 'c> Frame<'a, 'c> {
         let [k_bytes, v_bytes, _] = kernel.stage_parts();
         let depth_boxes = padded(kernel.problem.depth) / 64;
         let width_boxes = padded(kernel.problem.width) / 64;
-        b.for_(b.sreg("ctaid.x"), self.units, b.sreg("nctaid.x"), &[zero, zero, zero], |b, index, state| {
-            let unit = self.unit(b, index);
+        self.each_unit(b, true, |b, unit, state| {
             let [q_stage, q_at, q_phase] = self.query(b, state[2]);
             mbarrier::wait(b, self.empty(b, q_stage), b.xor(q_phase, b.c32(1)));
             let full = self.full(b, q_stage);
             mbarrier::expect(b, full, b.c32(depth_boxes * TILE * 128));
-            self.load(b, 0, q_at, [zero, unit.row], &unit, depth_boxes, TILE, full);
+            self.load(b, 0, q_at, [zero, unit.row], unit, depth_boxes, TILE, full);
             let ring = b.for_(unit.first, unit.last, b.c32(1), &state[..2], |b, block, ring| {
                 mbarrier::wait(b, self.empty(b, ring[0]), b.xor(ring[1], b.c32(1)));
                 let full = self.full(b, ring[0]);
                 mbarrier::expect(b, full, b.c32(kernel.stage_bytes()));
                 let at = self.stage_at(b, ring[0]);
                 let line = b.mul_c(block, TILE);
-                self.load(b, 1, at, [zero, line], &unit, depth_boxes, TILE, full);
-                self.load(b, 2, b.add_c(at, k_bytes), [zero, line], &unit, width_boxes, TILE, full);
+                self.load(b, 1, at, [zero, line], unit, depth_boxes, TILE, full);
+                self.load(b, 2, b.add_c(at, k_bytes), [zero, line], unit, width_boxes, TILE, full);
                 if kernel.maps[4].is_some() {
                     for half in 0..2 {
                         let row = b.add_c(unit.row, 64 * half);
                         let at = b.add_c(at, k_bytes + v_bytes + half * 2 * 64 * 128);
-                        self.load(b, 4, at, [line, row], &unit, 2, 64, full);
+                        self.load(b, 4, at, [line, row], unit, 2, 64, full);
                     }
                 }
                 self.next_stage(b, ring[0], ring[1]).to_vec()
@@ -367,8 +371,20 @@ impl<'a, 'c> Frame<'a, 'c> {
         let Some(map) = self.kernel.maps[which] else { return };
         for i in 0..boxes {
             let at = b.add_c(at, i * lines * 128);
-            tma::load(b, at, self.args[map], &[b.add_c(column, 64 * i), line, unit.head, unit.batch], full);
+            tma::load(b, at, self.args[map], &self.place(b, which, unit, [b.add_c(column, 64 * i), line]), full);
         }
+    }
+
+    /// Coordinates of an element of operand `which`.
+    fn place(&self, b: Builder<'c>, which: usize, unit: &Unit<'c>, [column, line]: [Val<'c>; 2]) -> [Val<'c>; 4] {
+        let [same_heads, same_batches] = self.kernel.common[which];
+        let line = match unit.start.filter(|_| which < 4) {
+            Some(start) => b.addi(start, line),
+            None => line,
+        };
+        let (head, batch) =
+            (if same_heads { b.c32(0) } else { unit.head }, if same_batches { b.c32(0) } else { unit.batch });
+        [column, line, head, batch]
     }
 }
 
