@@ -3,6 +3,7 @@
 pub mod dims;
 pub mod enums;
 pub mod schema;
+pub mod strides;
 pub mod symbolic;
 pub mod verify;
 pub mod view;

@@ -184,7 +184,12 @@ pub fn integers_of(attribute: Attribute<'_>) -> Vec<i64> {
 
 /// The entry `key` of the attributes of a function's argument, such as `ait.max`.
 pub fn argument_attribute<'c>(function: OpView<'c>, argument: usize, key: &str) -> Option<Attribute<'c>> {
-    let list = function.attr("arg_attrs")?.to_raw();
+    listed_attribute(function, "arg_attrs", argument, key)
+}
+
+/// The entry `key` of dictionary `argument` in a function's list of dictionaries, such as `res_attrs`.
+pub fn listed_attribute<'c>(function: OpView<'c>, list: &str, argument: usize, key: &str) -> Option<Attribute<'c>> {
+    let list = function.attr(list)?.to_raw();
     // SAFETY: each kind is checked before it is read, the index is below the count; what is missing is null.
     unsafe {
         if !mlirAttributeIsAArray(list) || argument as isize >= mlirArrayAttrGetNumElements(list) {

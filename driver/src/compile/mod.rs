@@ -1,7 +1,7 @@
 //! The road of one model from its file to a library.
 //!
 //! [`phases`] is the pipeline, [`isolate`] makes one kernel a model of its own, [`device`] what becomes of kernels for a GPU, [`cache`] cubins
-//! of earlier compilations, [`description`] what the library says about itself, [`diagnostics`] how errors reach the user.
+//! of earlier compilations, [`description`] what the library says about itself, [`strides`] how the tensors of a kernel lie, [`diagnostics`] how errors reach the user.
 
 pub mod cache;
 pub mod description;
@@ -10,6 +10,7 @@ pub mod diagnostics;
 mod isolate;
 pub mod phases;
 pub mod source;
+pub mod strides;
 
 use crate::package::{self, Artifacts, WeightsPlace};
 use aitmlir_lowering::{cpu::target::CpuTarget, target::Target};
@@ -136,7 +137,14 @@ fn run(context: &melior::Context, options: &Options, observer: &mut Observer<'_>
             let info = compilation.description(options)?;
             let host = CpuTarget::baseline();
             let (program, output) = (compilation.program(), options.output.as_path());
-            let kernel = package::kernel::Kernel { program, host: &host, info: &info, device: &code, output };
+            let kernel = package::kernel::Kernel {
+                program,
+                host: &host,
+                info: &info,
+                strides: compilation.strides(),
+                device: &code,
+                output,
+            };
             Ok(Output::Kernel(observer.phase("export", || package::kernel::export(&kernel))?))
         }
         Emit::Obj => {

@@ -5,6 +5,7 @@ use super::{
     device::{Kernels, Origin},
     isolate,
     source::Source,
+    strides,
 };
 use crate::package::DeviceCode;
 use aitmlir_dialects::{
@@ -118,6 +119,8 @@ pub struct Compilation<'c> {
     /// The kernels for a GPU, once lowered and taken out of the module.
     kernels: Option<Kernels<'c>>,
     outline: Option<description::Outline>,
+    /// Of the inputs, then of the outputs.
+    strides: Vec<strides::Strides>,
     /// All but one kernel is dropped: which one, where a name is needed.
     only: Option<Option<String>>,
     /// The user's table of measured configurations.
@@ -132,7 +135,7 @@ impl<'c> Compilation<'c> {
         let tuning = options.tuning_table.as_ref().map(|path| path.to_string_lossy().into_owned());
         let only = (options.emit == Emit::Kernel).then(|| options.kernel.clone());
         let (target, allow_tf32) = (options.target.clone(), options.allow_tf32);
-        Self { context, source, target, kernels: None, outline: None, only, tuning, allow_tf32 }
+        Self { context, source, target, kernels: None, outline: None, strides: vec![], only, tuning, allow_tf32 }
     }
 
     fn op(&self) -> Op<'c> {
@@ -201,6 +204,7 @@ impl<'c> Compilation<'c> {
 
     fn plan(&mut self) -> Result<()> {
         self.ours(&[&OUTLINE_KERNELS])?;
+        strides::of_main(self.op(), self.only.is_some())?;
         if let Some(wanted) = &self.only {
             isolate::isolate(self.context, self.op(), wanted.as_deref())?;
             // The kernel's tensors are not those of the model.
@@ -211,6 +215,7 @@ impl<'c> Compilation<'c> {
         self.ours(&[&SPLIT_CONSTANTS])?;
         self.simplify()?;
         self.outline = Some(description::Outline::of(self.op()));
+        self.strides = strides::of_main(self.op(), self.only.is_some())?;
         self.ours(&[&PLAN_MEMORY])?;
         let module = self.op();
         if let Some(outline) = &mut self.outline {
@@ -243,6 +248,11 @@ impl<'c> Compilation<'c> {
         let body = aitmlir_dialects::builder::block_of(self.op(), 0);
         let ops = body.map(aitmlir_dialects::builder::operations_of).unwrap_or_default();
         ops.into_iter().flat_map(|op| OpView(op).strings(cuda::launch::PRODUCTS)).collect()
+    }
+
+    /// The strides of the inputs, then of the outputs, after [`Emit::Planned`].
+    pub fn strides(&self) -> &[strides::Strides] {
+        &self.strides
     }
 
     /// The host program in MLIR's llvm dialect, after all phases.

@@ -44,18 +44,16 @@ fn succeeds(command: &mut Command) {
     assert!(output.status.success(), "{command:?}:\n{}", String::from_utf8_lossy(&output.stderr));
 }
 
-#[test]
-fn a_kernel_runs_in_a_c_program() {
-    let folder = tempfile::tempdir().expect("folder");
-    let folder = folder.path();
-    export(folder, "linear");
+/// Links a C program with the exported kernel `name` and runs it with the simulator as the CUDA driver.
+fn run_program(folder: &Path, name: &str, program: &Path) {
     let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver/kernel/fake_cuda.c");
     let shared = ["-shared", "-fPIC"];
     let include = root().join("runtime/include");
     let soname = ["-Wl,-soname,libcuda.so.1", "-o", "libcuda.so.1"];
     succeeds(cc(folder).args(shared).arg("-I").arg(include).arg(fake).args(soname));
-    let program = ["linear.o", "-L.", "-l:libcuda.so.1", "-lm", "-Dmain=use_kernel", "-o", "program.so", "-Wl,-ztext"];
-    succeeds(cc(folder).args(shared).arg(example("linear.c")).args(program));
+    let object = format!("{name}.o");
+    let link = ["-L.", "-l:libcuda.so.1", "-lm", "-Dmain=use_kernel", "-o", "program.so", "-Wl,-ztext"];
+    succeeds(cc(folder).args(shared).arg(program).arg(object).args(link));
 
     let simulator = Simulator::new(sim::Options { checks: ptx_sim::Checks::ALL, counters: false, svg: None });
     // SAFETY: the libraries were made above; the functions have these types. The simulator outlives their calls.
@@ -72,6 +70,73 @@ fn a_kernel_runs_in_a_c_program() {
     }
     let (findings, text) = simulator.report();
     assert_eq!(findings, 0, "{text}");
+}
+
+#[test]
+fn a_kernel_runs_in_a_c_program() {
+    let folder = tempfile::tempdir().expect("folder");
+    let folder = folder.path();
+    export(folder, "linear");
+    run_program(folder, "linear", &example("linear.c"));
+}
+
+/// Compiles a model that is this text.
+fn compile_text(text: &str, folder: &Path, emit: Emit) -> Result<(), String> {
+    let model = folder.join("model.mlir");
+    std::fs::write(&model, text).expect("written");
+    let target = Target::parse("cuda:sm_90a").expect("a target");
+    let options = Options {
+        embed_ptx: true,
+        name: Some("strided".to_owned()),
+        ..Options::new(model, folder.join("strided"), emit, target)
+    };
+    compile::compile(&options).map(|_| ()).map_err(|error| format!("{error:#}"))
+}
+
+const STRIDED: &str = include_str!("kernel/strided.mlir");
+
+#[test]
+fn tensors_have_the_strides_that_a_launch_gives() {
+    let folder = tempfile::tempdir().expect("folder");
+    let folder = folder.path();
+    compile_text(STRIDED, folder, Emit::Kernel).expect("exported");
+    let header = std::fs::read_to_string(folder.join("strided.h")).expect("a header");
+    for line in
+        ["strides [?, 1] in elements", "  int64_t stride0; /* elements from one index of dimension 0 to the next */"]
+    {
+        assert!(header.contains(line), "{line}:\n{header}");
+    }
+    run_program(folder, "strided", &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver/kernel/strided.c"));
+}
+
+#[test]
+fn strides_that_cannot_be_are_refused() {
+    let folder = tempfile::tempdir().expect("folder");
+    let folder = folder.path();
+    let refused = |text: &str, emit: Emit| compile_text(text, folder, emit).expect_err("it is refused");
+    let library = refused(STRIDED, Emit::So);
+    assert!(
+        library.contains("x: ait.strides is for --emit=kernel: the tensors of a library are row-major"),
+        "{library}"
+    );
+    for (strides, cause) in [
+        ("[1, 2]", "x: ait.strides is a memref's strided layout, as strided<[?, 1]>, got [1, 2]"),
+        ("strided<[?, 1, 1]>", "x: ait.strides has a stride for each of 2 dimensions"),
+        ("strided<[?, 1], offset: 8>", "x: ait.strides has no offset, since data points to the first element"),
+        ("strided<[0, 1]>", "x: ait.strides has strides of at least 1"),
+    ] {
+        let text = STRIDED.replacen("ait.strides = strided<[?, 1]>", &format!("ait.strides = {strides}"), 1);
+        let said = refused(&text, Emit::Kernel);
+        assert!(said.contains(cause), "{said}");
+    }
+    let reshaped = "func.func @main(%x: tensor<8x16xf16> {ait.name = \"x\", ait.strides = strided<[?, 1]>}, %w: tensor<64x32xf16> {ait.name = \"w\"}) -> \
+        (tensor<4x64xf16> {ait.name = \"y\"}) {\n  %r = ait.reshape %x : tensor<8x16xf16> to tensor<4x32xf16>\n  %y = ait.gemm %r, %w row col : \
+        tensor<4x32xf16>, tensor<64x32xf16> -> tensor<4x64xf16>\n  return %y : tensor<4x64xf16>\n}\n";
+    let said = refused(reshaped, Emit::Kernel);
+    assert!(
+        said.contains("x: ait.strides is for the tensors of kernels, and 'ait.reshape' makes or takes this one"),
+        "{said}"
+    );
 }
 
 #[test]

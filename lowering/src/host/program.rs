@@ -3,20 +3,22 @@
 use super::{
     checks::{self, CheckSites},
     launch::{CpuLaunches, Launches, Site},
-    memory::{buffer_at, call_runtime, from_word, offset_pointer, pointer_of, pointer_type, to_word},
+    memory::{
+        buffer_at, call_runtime, from_word, offset_pointer, pointer_of, pointer_type, strided_buffer_at, to_word,
+    },
 };
 use crate::{
     cpu::view::View,
     cuda::{chip, launch::CudaLaunches, tuning::Tuning},
 };
 use aitmlir_dialects::{
-    ait::OpView,
+    ait::{OpView, strides},
     builder::{
         Builder, block_arguments, block_of, blocks_of, erase, operations_of, replace_uses, result_of, set_attribute,
     },
     diagnostics::emit_op_error,
     pass::{Failed, PassContext, PassDecl, PassOption},
-    types::{Blk, Op, TypeExt, Types, Val},
+    types::{Blk, DYNAMIC, Op, TypeExt, Types, Val, strided_memref_type},
 };
 use melior::ir::{
     Attribute, Location, Operation, Type, ValueLike,
@@ -78,6 +80,8 @@ fn run<'c>(pass: &PassContext<'c>) -> Result<(), Failed> {
         on_device: false,
         constants: Vec::new(),
         places: CheckSites::default(),
+        function: None,
+        inputs: 0,
     };
     lowering.check_kernels(&programs)?;
     for function in programs {
@@ -127,6 +131,10 @@ struct Lowering<'p, 'c> {
     constants: Vec<String>,
     /// The places of checks, of all programs.
     places: CheckSites,
+    /// The program's function: what it says of its arguments and results.
+    function: Option<OpView<'c>>,
+    /// How many inputs it has.
+    inputs: usize,
 }
 
 impl<'c> Lowering<'_, 'c> {
@@ -151,13 +159,18 @@ impl<'c> Lowering<'_, 'c> {
         self.on_device = self.device.is_some() && runs_on_device(function);
         let context = self.pass.context;
         let Some(old) = block_of(function, 0) else { return Ok(()) };
+        self.function = Some(OpView(function));
+        let arguments = block_arguments(old);
+        self.inputs = arguments.len();
+        let inputs = arguments.iter().enumerate().map(|(i, a)| self.strides(function, "arg_attrs", i, *a));
+        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
         let name = format!("aitmlir_program_{}", OpView(function).string("sym_name").unwrap_or_default());
         let b = Builder::before(context, function).with_location(Location::unknown(context));
         let pointer = pointer_type(b);
         let mut body = None;
         let region = b.region(&[pointer], |b, args| {
-            for (i, argument) in block_arguments(old).into_iter().enumerate() {
-                let input = self.input(b, args[0], i, argument.r#type());
+            for ((i, argument), strides) in arguments.into_iter().enumerate().zip(&inputs) {
+                let input = self.input(b, args[0], i, argument.r#type(), strides.as_deref());
                 replace_uses(argument, input);
             }
             for op in operations_of(old) {
@@ -174,30 +187,76 @@ impl<'c> Lowering<'_, 'c> {
             ("function_type", TypeAttribute::new(r#type.into()).into()),
         ];
         b.op("func.func", &[], &[], &attributes, vec![region]);
-        erase(function);
-        match body {
+        let lowered = match body {
             Some((block, run)) => self.block(block, block, run),
             None => Ok(()),
-        }
+        };
+        self.function = None;
+        erase(function);
+        lowered
     }
 
     fn number(&self, b: Builder<'c>, value: i64) -> Val<'c> {
         b.int(b.context().int_type(64), value)
     }
 
-    fn input(&self, b: Builder<'c>, run: Val<'c>, i: usize, r#type: Type<'c>) -> Val<'c> {
-        let i64_type = b.context().int_type(64);
+    fn input(&self, b: Builder<'c>, run: Val<'c>, i: usize, r#type: Type<'c>, strides: Option<&[i64]>) -> Val<'c> {
         let number = self.number(b, i as i64);
-        let runtime = |name, args: &[Val<'c>], result| call_runtime(b, self.pass.op, name, args, Some(result));
-        let dims: Vec<_> = (0..r#type.shape().len())
-            .filter(|d| r#type.shape()[*d] < 0)
-            .filter_map(|d| runtime("aitmlir_rt_input_dim", &[run, number, self.number(b, d as i64)], i64_type))
-            .map(|dim| b.index_cast(dim, b.context().index_type()))
-            .collect();
-        match runtime("aitmlir_rt_input", &[run, number], pointer_type(b)) {
-            Some(pointer) => buffer_at(b, pointer, r#type, &dims),
+        let open = (0..r#type.shape().len()).filter(|d| r#type.shape()[*d] < 0);
+        let dims: Vec<_> = open.filter_map(|d| self.integer(b, run, i, d)).collect();
+        match call_runtime(b, self.pass.op, "aitmlir_rt_input", &[run, number], Some(pointer_type(b))) {
+            Some(pointer) => match strides {
+                Some(strides) => self.strided(b, run, i, (pointer, r#type), &dims, strides),
+                None => buffer_at(b, pointer, r#type, &dims),
+            },
             None => run,
         }
+    }
+
+    /// Integer `d` of tensor `i`, results after inputs: its sizes, then its strides.
+    fn integer(&self, b: Builder<'c>, run: Val<'c>, i: usize, d: usize) -> Option<Val<'c>> {
+        let arguments = [run, self.number(b, i as i64), self.number(b, d as i64)];
+        let i64_type = b.context().int_type(64);
+        let value = call_runtime(b, self.pass.op, "aitmlir_rt_input_dim", &arguments, Some(i64_type))?;
+        Some(b.index_cast(value, b.context().index_type()))
+    }
+
+    /// A buffer with strides, of which the caller of the program gives those that are open.
+    fn strided(
+        &self,
+        b: Builder<'c>,
+        run: Val<'c>,
+        i: usize,
+        (pointer, r#type): (Val<'c>, Type<'c>),
+        dims: &[Val<'c>],
+        strides: &[i64],
+    ) -> Val<'c> {
+        let shape = r#type.shape();
+        let mut open = dims.iter().copied();
+        let sizes: Vec<_> =
+            shape.iter().filter_map(|size| if *size >= 0 { Some(b.index(*size)) } else { open.next() }).collect();
+        let stride = |(d, known): (usize, &i64)| match *known {
+            DYNAMIC => self.integer(b, run, i, shape.len() + d),
+            known => Some(b.index(known)),
+        };
+        let given: Vec<_> = strides.iter().enumerate().filter_map(stride).collect();
+        let buffer = strided_memref_type(&shape, r#type.element_type(), strides, 0);
+        strided_buffer_at(b, pointer, buffer, &sizes, &given)
+    }
+
+    /// The strides that the program's function states of a tensor. Errors: some that cannot be, or of a tensor that not only kernels take.
+    fn strides(&self, op: Op<'c>, list: &str, i: usize, value: Val<'c>) -> Result<Option<Vec<i64>>, Failed> {
+        let Some(function) = self.function else { return Ok(None) };
+        let r#type = value.r#type();
+        let rank = if r#type.is_buffer() { r#type.shape().len() } else { 0 };
+        let found = strides::stated(function, list, i, rank).and_then(|found| match strides::misuse(value) {
+            Some(name) if found.is_some() => Err(format!("is for the tensors of kernels, and '{name}' takes this one")),
+            _ => Ok(found),
+        });
+        found.map_err(|cause| {
+            emit_op_error(op, &format!("{} of tensor {i} {cause}", strides::STRIDES));
+            Failed
+        })
     }
 
     fn block(&mut self, entry: Blk<'c>, block: Blk<'c>, run: Val<'c>) -> Result<(), Failed> {
@@ -233,7 +292,7 @@ impl<'c> Lowering<'_, 'c> {
                 let number = self.constant(&view.string("name").unwrap_or_default());
                 self.runtime_buffer(b, "aitmlir_rt_constant", &[run, self.number(b, number)], op, &[])
             }
-            "ait.buffer.output" => self.output(entry, b, op, run),
+            "ait.buffer.output" => self.output(entry, b, op, run)?,
             "memref.load" if self.on_device => self.read(b, view, run),
             "memref.get_global" if self.on_device => self.global(b, view, run),
             "memref.store" if self.on_device => {
@@ -291,7 +350,21 @@ impl<'c> Lowering<'_, 'c> {
         }
     }
 
-    fn output(&self, entry: Blk<'c>, b: Builder<'c>, op: Op<'c>, run: Val<'c>) -> Option<Val<'c>> {
+    fn output(&self, entry: Blk<'c>, b: Builder<'c>, op: Op<'c>, run: Val<'c>) -> Result<Option<Val<'c>>, Failed> {
+        let view = OpView(op);
+        let number = view.i64("index").and_then(|i| usize::try_from(i).ok()).unwrap_or(0);
+        let strides = self.strides(op, "ait.results", number, view.results()[0])?;
+        Ok(self.output_buffer(entry, b, op, run, strides.as_deref()))
+    }
+
+    fn output_buffer(
+        &self,
+        entry: Blk<'c>,
+        b: Builder<'c>,
+        op: Op<'c>,
+        run: Val<'c>,
+        strides: Option<&[i64]>,
+    ) -> Option<Val<'c>> {
         let view = OpView(op);
         let r#type = view.results()[0].r#type();
         let (i64_type, pointer) = (b.context().int_type(64), pointer_type(b));
@@ -312,8 +385,14 @@ impl<'c> Lowering<'_, 'c> {
             b.op("llvm.store", &[b.index_cast(size, i64_type), slot], &[], &[], vec![]);
         }
         let bytes = self.bytes(b, r#type, &dims);
-        let number = self.number(b, view.i64("index")?);
-        self.runtime_buffer(b, "aitmlir_rt_output", &[run, number, slots, bytes], op, &dims)
+        let index = view.i64("index")?;
+        let arguments = [run, self.number(b, index), slots, bytes];
+        let Some(strides) = strides else {
+            return self.runtime_buffer(b, "aitmlir_rt_output", &arguments, op, &dims);
+        };
+        let made = call_runtime(b, self.pass.op, "aitmlir_rt_output", &arguments, Some(pointer))?;
+        let tensor = self.inputs + usize::try_from(index).ok()?;
+        Some(self.strided(b, run, tensor, (made, r#type), &dims, strides))
     }
 
     /// A launch, with what its target needs to know.

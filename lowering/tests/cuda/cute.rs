@@ -77,6 +77,9 @@ fn tensor_map(asked: &[String], i: usize, address: u64, [rows, columns]: [u64; 2
     (map, rows * columns * bytes)
 }
 
+/// The kernels whose accesses of shared memory are said to have no bank conflicts.
+const WITHOUT_CONFLICTS: [&str; 3] = ["edges", "gemm", "persistent_gemm"];
+
 /// Compiles and runs an example.
 pub fn simulate(text: &str, kernel: &str, grid: [u32; 3], threads: u32, args: &[Arg<'_>]) -> Vec<u8> {
     let context = new_context();
@@ -138,10 +141,15 @@ pub fn simulate_module(
         };
     }
     let params = params.done().expect("the parameters fit");
-    let launch = Launch { grid, block: [threads, 1, 1], params, dynamic_shared: shared, ..Launch::default() };
+    let block = [threads, 1, 1];
+    let launch = Launch { grid, block, params, dynamic_shared: shared, counters: true, ..Launch::default() };
     let outcome = run(&program, &launch, &global).unwrap_or_else(|error| panic!("{error}\n{ptx}"));
     let findings: Vec<_> = outcome.findings.iter().map(|f| format!("{f:?}")).collect();
     assert!(findings.is_empty(), "{}\n{ptx}", findings.join("\n"));
+    if WITHOUT_CONFLICTS.contains(&kernel) {
+        let sum = |of: fn(&ptx_sim::counters::Line) -> u64| outcome.counters.lines.iter().map(of).sum::<u64>();
+        assert_eq!(sum(|line| line.shared_passes), sum(|line| line.shared_ideal), "{kernel} has bank conflicts");
+    }
     let (address, bytes) = output.expect("an output");
     global.download(address, bytes).expect("the output")
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use aitmlir_dialects::types::DYNAMIC;
 use aitmlir_runtime::info::{Dim, TensorInfo};
 
 /// Statuses that every kernel has. 0 is success, those of the driver are [`DRIVER`] and up.
@@ -50,6 +51,17 @@ pub(super) struct DimCheck {
     pub(super) shape: i32,
 }
 
+/// One stride of a tensor.
+pub(super) struct StrideCheck {
+    /// The number, where it is static.
+    pub(super) fixed: Option<i64>,
+    /// The status where it is so small that elements lie on each other, or too large.
+    pub(super) wrong: i32,
+}
+
+/// The largest stride, in elements.
+pub(super) const MOST_STRIDE: i64 = 1 << 40;
+
 /// One tensor, inputs first.
 pub(super) struct TensorCheck {
     /// Statuses: data is null, is not aligned, there is too much of it.
@@ -59,6 +71,8 @@ pub(super) struct TensorCheck {
     /// Bytes of an element.
     pub(super) bytes: usize,
     pub(super) dims: Vec<DimCheck>,
+    /// None of a row-major tensor.
+    pub(super) strides: Vec<StrideCheck>,
 }
 
 /// All checks, and all texts by status.
@@ -69,8 +83,13 @@ pub(super) struct Checks {
 }
 
 impl Checks {
-    /// The checks of tensors called `names`.
-    pub(super) fn new(inputs: &[TensorInfo], outputs: &[TensorInfo], names: &[String]) -> Checks {
+    /// The checks of tensors called `names`, which have these strides; `None` where they are row-major.
+    pub(super) fn new(
+        inputs: &[TensorInfo],
+        outputs: &[TensorInfo],
+        names: &[String],
+        strides: &[Option<Vec<i64>>],
+    ) -> Checks {
         let texts = FIXED.iter().map(|text| (*text).to_owned()).collect();
         let mut checks = Checks { tensors: Vec::new(), inputs: inputs.len(), texts };
         let mut known: HashMap<&str, (usize, usize)> = HashMap::new();
@@ -80,7 +99,9 @@ impl Checks {
             let large = checks.add(format!("{name}: more than 128 TiB"));
             let dims = tensor.dims.iter().enumerate();
             let dims = dims.map(|(d, dim)| checks.dim((t, d), dim, names, &mut known)).collect();
-            checks.tensors.push(TensorCheck { null, unaligned, large, bytes: tensor.dtype.bytes(), dims });
+            let strides = strides.get(t).and_then(Option::as_deref).unwrap_or_default().iter().enumerate();
+            let strides = strides.map(|(d, stride)| checks.stride(name, d, *stride)).collect();
+            checks.tensors.push(TensorCheck { null, unaligned, large, bytes: tensor.dtype.bytes(), dims, strides });
         }
         checks
     }
@@ -88,6 +109,15 @@ impl Checks {
     fn add(&mut self, text: String) -> i32 {
         self.texts.push(text);
         self.texts.len() as i32 - 1
+    }
+
+    fn stride(&mut self, name: &str, d: usize, stride: i64) -> StrideCheck {
+        if stride != DYNAMIC {
+            return StrideCheck { fixed: Some(stride), wrong: 0 };
+        }
+        let wrong =
+            self.add(format!("{name}: the stride of dimension {d} is smaller than what lies between, or too large"));
+        StrideCheck { fixed: None, wrong }
     }
 
     fn dim<'a>(
@@ -149,8 +179,12 @@ mod tests {
         let inputs = [tensor(vec![dim("m", 1), dim("k", 8)]), tensor(vec![Dim::Static(4), dim("k", 8)])];
         let outputs = [tensor(vec![dim("m", 1), Dim::Static(4)])];
         let names = ["x", "w", "y"].map(str::to_owned);
-        let checks = Checks::new(&inputs, &outputs, &names);
-        assert_eq!(checks.texts.len(), FIXED.len() + 3 * 3 + 7);
+        let strides = [Some(vec![DYNAMIC, 1]), None, None];
+        let checks = Checks::new(&inputs, &outputs, &names, &strides);
+        assert_eq!(checks.texts.len(), FIXED.len() + 3 * 3 + 7 + 1);
+        assert_eq!((checks.tensors[0].strides.len(), checks.tensors[1].strides.len()), (2, 0));
+        let text = checks.texts[checks.tensors[0].strides[0].wrong as usize].as_str();
+        assert_eq!(text, "x: the stride of dimension 0 is smaller than what lies between, or too large");
         let (multiple, status) = checks.tensors[0].dims[1].multiple.expect("a divisor");
         assert_eq!(
             (multiple, checks.texts[status as usize].as_str()),

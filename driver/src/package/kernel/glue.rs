@@ -1,7 +1,9 @@
 //! The host side of an exported kernel in LLVM IR: loading, unloading, texts, the checks of a launch, and what the host program asks
 //! of the runtime in a library. It needs nothing but the C library; the CUDA driver is found when a kernel is loaded.
 
-use super::checks::{ALIGNMENT, Checks, DRIVER, MOST_BYTES, NO_DRIVER, NO_MEMORY, NO_MODULE, OLD_DRIVER};
+use super::checks::{
+    ALIGNMENT, Checks, DRIVER, MOST_BYTES, MOST_STRIDE, NO_DRIVER, NO_MEMORY, NO_MODULE, OLD_DRIVER, TensorCheck,
+};
 use super::ir::{Function, string};
 use kernel_launch::KernelLaunch;
 
@@ -259,9 +261,9 @@ impl Glue<'_> {
         f.end()
     }
 
-    /// Words of a tensor in a run: its data and its dimensions.
+    /// Words of a tensor in a run: its data, its dimensions, and its strides where it has some.
     fn stride(&self) -> usize {
-        1 + self.checks.tensors.iter().map(|tensor| tensor.dims.len()).max().unwrap_or(0)
+        1 + self.checks.tensors.iter().map(|tensor| tensor.dims.len() + tensor.strides.len()).max().unwrap_or(0)
     }
 
     fn tensor_word(&self, tensor: usize) -> usize {
@@ -321,7 +323,7 @@ impl Glue<'_> {
         f.end()
     }
 
-    /// Takes the tensors out of the words, in order: the data, then each dimension that is not static.
+    /// Takes the tensors out of the words, in order: the data, then each dimension and each stride that is not static.
     fn check_tensors(&self, f: &mut Function, leave: &mut dyn FnMut(&mut Function, &str, i32)) {
         let mut next = 0;
         let mut taken = |f: &mut Function| {
@@ -360,6 +362,15 @@ impl Glue<'_> {
                 }
                 let factor = f.value(format!("sitofp i64 {value} to double"));
                 count = f.value(format!("fmul double {count}, {factor}"));
+            }
+            let mut strides = Vec::new();
+            for (d, stride) in tensor.strides.iter().enumerate() {
+                let value = stride.fixed.map_or_else(|| taken(f), |fixed| fixed.to_string());
+                f.store("i64", &value, "%run", self.tensor_word(t) + 1 + tensor.dims.len() + d);
+                strides.push(value);
+            }
+            if !strides.is_empty() {
+                count = check_strides(f, tensor, &dims, &strides, leave);
             }
             let bad = f.value(format!("fcmp ogt double {count}, 0x{:X}", MOST_BYTES.to_bits()));
             leave(f, &bad, tensor.large);
@@ -431,6 +442,45 @@ impl Glue<'_> {
         f.line("ret ptr null");
         f.end()
     }
+}
+
+/// Checks that no stride is smaller than what the dimensions of static strides span; the bytes of the tensor as a double.
+fn check_strides(
+    f: &mut Function,
+    tensor: &TensorCheck,
+    dims: &[String],
+    strides: &[String],
+    leave: &mut dyn FnMut(&mut Function, &str, i32),
+) -> String {
+    let mut span = "1".to_owned();
+    for ((check, dim), stride) in tensor.strides.iter().zip(dims).zip(strides) {
+        if check.fixed.is_some() {
+            let last = f.value(format!("sub i64 {dim}, 1"));
+            let reach = f.value(format!("mul i64 {last}, {stride}"));
+            span = f.value(format!("add i64 {span}, {reach}"));
+        }
+    }
+    for (check, stride) in tensor.strides.iter().zip(strides).filter(|(check, _)| check.fixed.is_none()) {
+        let good = f.within(stride, 0, MOST_STRIDE);
+        let wide = f.value(format!("icmp sge i64 {stride}, {span}"));
+        let good = f.value(format!("and i1 {good}, {wide}"));
+        let bad = f.value(format!("xor i1 {good}, true"));
+        leave(f, &bad, check.wrong);
+    }
+    let mut bytes = f.value("fadd double 0.0, 0.0");
+    let mut some = f.value("fadd double 1.0, 0.0");
+    for (dim, stride) in dims.iter().zip(strides) {
+        let (size, step) =
+            (f.value(format!("sitofp i64 {dim} to double")), f.value(format!("sitofp i64 {stride} to double")));
+        let reach = f.value(format!("fmul double {size}, {step}"));
+        bytes = f.value(format!("fadd double {bytes}, {reach}"));
+        some = f.value(format!("fmul double {some}, {size}"));
+    }
+    // A tensor without elements has no bytes.
+    let empty = f.value(format!("fcmp oeq double {some}, 0.0"));
+    let element = f.value(format!("sitofp i64 {} to double", tensor.bytes));
+    let bytes = f.value(format!("fmul double {bytes}, {element}"));
+    f.value(format!("select i1 {empty}, double 0.0, double {bytes}"))
 }
 
 /// Strings `NAME.0`, `NAME.1`, ... and, of statuses, the array of pointers to them.

@@ -40,9 +40,19 @@ fn fields(tensor: &TensorInfo) -> Vec<(String, &Dim)> {
         Dim::Dynamic(dynamic) => Some((dynamic.name.as_deref().map_or_else(|| format!("dim{d}"), identifier), dim)),
     });
     let (names, dims): (Vec<String>, Vec<&Dim>) = open.unzip();
-    // A dimension called `data` must not be the pointer.
-    let names = unique(std::iter::once("data".to_owned()).chain(names));
-    names.into_iter().skip(1).zip(dims).collect()
+    // A dimension called `data` must not be the pointer, nor one called `stride0` a stride.
+    let taken: Vec<String> =
+        std::iter::once("data".to_owned()).chain((0..tensor.dims.len()).map(|d| format!("stride{d}"))).collect();
+    let skipped = taken.len();
+    let names = unique(taken.into_iter().chain(names));
+    names.into_iter().skip(skipped).zip(dims).collect()
+}
+
+/// The fields of tensor `t` that are strides: those that are not static.
+fn stride_fields(checks: &Checks, t: usize) -> Vec<(String, usize)> {
+    let strides = checks.tensors.get(t).map(|tensor| tensor.strides.as_slice()).unwrap_or_default();
+    let open = strides.iter().enumerate().filter(|(_, stride)| stride.fixed.is_none());
+    open.map(|(d, _)| (format!("stride{d}"), d)).collect()
 }
 
 impl Header<'_> {
@@ -101,18 +111,32 @@ impl Header<'_> {
     }
 
     fn write_tensors(&self, out: &mut String) -> std::fmt::Result {
-        for (tensor, name, output) in self.tensors() {
+        for (t, (tensor, name, output)) in self.tensors().enumerate() {
             let prefix = &self.names.prefix;
+            let lies = self.layout(t);
             let (role, constant) = if output { ("written", "") } else { ("read", "const ") };
-            writeln!(out, "/* {}: {role}; row-major, data aligned to {ALIGNMENT} bytes. */", shape(tensor))?;
+            writeln!(out, "/* {}: {role}; {lies}, data aligned to {ALIGNMENT} bytes. */", shape(tensor))?;
             writeln!(out, "typedef struct {prefix}_tensor_{name} {{")?;
             writeln!(out, "  {constant}{} *data;", tensor.dtype.c_type())?;
             for (field, dim) in fields(tensor) {
                 writeln!(out, "  int64_t {field}; /* {} */", comment(&dim.to_string()))?;
             }
+            for (field, d) in stride_fields(self.checks, t) {
+                writeln!(out, "  int64_t {field}; /* elements from one index of dimension {d} to the next */")?;
+            }
             writeln!(out, "}} {prefix}_tensor_{name};\n")?;
         }
         Ok(())
+    }
+
+    /// How tensor `t` lies in memory.
+    fn layout(&self, t: usize) -> String {
+        let strides = self.checks.tensors.get(t).map(|tensor| tensor.strides.as_slice()).unwrap_or_default();
+        if strides.is_empty() {
+            return "row-major".to_owned();
+        }
+        let list = strides.iter().map(|s| s.fixed.map_or_else(|| "?".to_owned(), |n| n.to_string()));
+        format!("strides [{}] in elements", list.collect::<Vec<_>>().join(", "))
     }
 
     fn parameters(&self) -> String {
@@ -124,9 +148,12 @@ impl Header<'_> {
 
     fn write_words(&self, out: &mut String) -> std::fmt::Result {
         writeln!(out, "  const uint64_t words[] = {{")?;
-        for (tensor, name, _) in self.tensors() {
+        for (t, (tensor, name, _)) in self.tensors().enumerate() {
             write!(out, "    (uint64_t)(uintptr_t){name}.data,")?;
             for (field, _) in fields(tensor) {
+                write!(out, " (uint64_t){name}.{field},")?;
+            }
+            for (field, _) in stride_fields(self.checks, t) {
                 write!(out, " (uint64_t){name}.{field},")?;
             }
             writeln!(out)?;

@@ -32,6 +32,8 @@ pub struct Kernel<'a, 'c> {
     pub host: &'a CpuTarget,
     /// The model's description: inputs, outputs, the kernel.
     pub info: &'a ModelInfo,
+    /// The strides of inputs and outputs, in elements: [`DYNAMIC`](aitmlir_dialects::types::DYNAMIC) for those that a launch is given; `None` of a row-major tensor.
+    pub strides: &'a [Option<Vec<i64>>],
     /// The kernel's code.
     pub device: &'a DeviceCode,
     /// The files to write, without `.o` and `.h`.
@@ -64,7 +66,7 @@ pub fn export(kernel: &Kernel<'_, '_>) -> Result<Artifacts> {
     let all = || info.inputs.iter().chain(&info.outputs);
     let tensors = unique(all().map(|tensor| identifier(&tensor.name)));
     let names = Names { prefix: c_prefix(&info.name), tensors };
-    let checks = Checks::new(&info.inputs, &info.outputs, &names.tensors);
+    let checks = Checks::new(&info.inputs, &info.outputs, &names.tensors, kernel.strides);
     let code = Code::new(kernel.device);
     let glue = glue::Glue {
         prefix: &names.prefix,
