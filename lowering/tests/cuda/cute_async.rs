@@ -278,3 +278,21 @@ fn threads_fill_stages_and_meet_at_a_named_barrier() {
         }
     }
 }
+
+#[test]
+fn a_product_of_a_product_from_registers() {
+    let (a, b, c) = (random(64 * 64, 71), random(128 * 64, 72), random(128 * 64, 73));
+    let args = [Arg::In(&bytes(&a)), Arg::In(&bytes(&b)), Arg::In(&bytes(&c)), Arg::Out(4 * 64 * 64)];
+    let text = include_str!("../../../test/lit/cute/examples/chain.mlir");
+    let out = simulate(text, "chain", [1, 1, 1], 128, &args);
+    // Each element of the first product is rounded to f16 once; the rest is in f32.
+    let first = product(&a, &b, [64, 128, 64]);
+    for (i, out) in out.chunks(4).enumerate() {
+        let found = f64::from(f32::from_le_bytes([out[0], out[1], out[2], out[3]]));
+        let (row, column) = (i / 64, i % 64);
+        let terms = || (0..128).map(|l| (first[row * 128 + l], c[l * 64 + column].to_f64()));
+        let expected: f64 = terms().map(|(p, c)| p * c).sum();
+        let allowed: f64 = terms().map(|(p, c)| (p * c).abs() * 2f64.powi(-11) + 2f64.powi(-18)).sum();
+        assert!((found - expected).abs() <= allowed, "element {i}: {found}, not {expected} within {allowed}");
+    }
+}

@@ -122,3 +122,48 @@ fn copies_stay_within_bounds() {
         assert_eq!(out, matrix, "{rows}x{columns}");
     }
 }
+
+/// Through shared memory by `cp.async`, each lane so many bytes; with zero fill, odd lanes copy nothing.
+fn asynchronously<'c>(b: Builder<'c>, args: &[Val<'c>], atom: &str, bytes: i64) -> Result<(), String> {
+    let (lane, size) = (bytes / 2, 16 * bytes);
+    let i32 = b.context().int_type(32);
+    let tid = b.op1("nvvm.read.ptx.sreg.tid.x", &[], i32, &[]);
+    let layout = format!("({size}):(1)");
+    let (from, to) = (view(b, args[0], "gmem", &layout)?, view(b, args[1], "gmem", &layout)?);
+    let middle = shared(b, size, &layout)?;
+    let tiled = |atom: &str| {
+        b.cute_value(&format!("tiled_copy<\"{atom}\", f16, \"(32,{lane}):({lane},1)\", \"({size})\">"), &[])
+    };
+    let (load, store) = (tiled(atom)?, tiled(&format!("universal.{}", 8 * bytes))?);
+    let part = |copy: Val<'c>, view: Val<'c>, side: &str| b.cute("partition", &[copy, view, tid], &name(b, side));
+    let mut operands = vec![load, part(load, from, "S")?, part(load, middle, "D")?];
+    if atom.ends_with("zfill") {
+        let odd = b.binary("arith.andi", tid, b.int(i32, 1));
+        operands.push(b.cmpi("eq", odd, b.int(i32, 0)));
+    }
+    b.cute_work("copy", &operands);
+    b.op("nvvm.cp.async.commit.group", &[], &[], &[], vec![]);
+    b.op("nvvm.cp.async.wait.group", &[], &[], &[("n", b.i32_attr(0))], vec![]);
+    b.cute_work("copy", &[store, part(store, middle, "S")?, part(store, to, "D")?]);
+    Ok(())
+}
+
+#[test]
+fn cp_async_copies_every_width_and_fills_with_zeros() {
+    for (cache, bytes) in [("ca", 4), ("ca", 8), ("ca", 16), ("cg", 16)] {
+        for fill in ["", ".zfill"] {
+            let atom = format!("cp.async.{cache}.{bytes}{fill}");
+            let context = new_context();
+            let module = kernel(&context, |b, args| asynchronously(b, args, &atom, bytes));
+            let (count, lane) = (16 * bytes as usize, bytes as usize / 2);
+            let numbers = random(count, 61);
+            let args = [Arg::In(&crate::cute::bytes(&numbers)), Arg::Out(2 * count)];
+            let out = halves(&simulate_module(&context, module, "sm_80", "copies", [1, 1, 1], 32, &args));
+            let expected = numbers.iter().enumerate().map(|(i, x)| {
+                let copied = fill.is_empty() || i / lane % 2 == 0;
+                if copied { *x } else { half::f16::ZERO }
+            });
+            assert_eq!(out, expected.collect::<Vec<_>>(), "{atom}");
+        }
+    }
+}
