@@ -264,6 +264,33 @@ def Ait_GemmOp : Ait_ComputeOp<"gemm", [AttrSizedOperandSegments]> {
   }];
 }
 
+def Ait_GroupOp : Ait_ComputeOp<"group", [AttrSizedOperandSegments]> {
+  let summary = "Independent matrix products in one kernel";
+  let description = [{
+    The region holds members: products that do not depend on each other, each an `ait.gemm` of the region's arguments, which stand for `inputs` and
+    then for `dims`. It yields all their results, member by member. Members differ in operands and sizes alone, so that one kernel computes them in one launch: the projections of
+    one input, or the experts of a mixture. For targets without such a kernel `ait-expand-products` puts the members in the op's place; `ait-group-products` makes groups.
+
+    C1: the region's arguments have the types of the operands. C2: the region holds two members or more and, beside them, constants alone; it ends in `ait.yield` of all their
+    results in order. C3: members read the region's arguments alone. C4: members are alike: in attributes, in numbers, ranks and element types of operands and results, in
+    which dimensions of `extras` are 1, and in the code of the epilogue. C5: the results have the types of the yielded values.
+    ```mlir
+    %1:2 = ait.group(%x, %w, %v : tensor<?x64xf16>, tensor<32x64xf16>, tensor<48x64xf16>) -> tensor<?x32xf16>, tensor<?x48xf16> members {
+    ^bb0(%a: tensor<?x64xf16>, %b: tensor<32x64xf16>, %c: tensor<48x64xf16>):
+      %p = ait.gemm %a, %b row col : tensor<?x64xf16>, tensor<32x64xf16> -> tensor<?x32xf16>
+      %q = ait.gemm %a, %c row col : tensor<?x64xf16>, tensor<48x64xf16> -> tensor<?x48xf16>
+      ait.yield %p, %q : tensor<?x32xf16>, tensor<?x48xf16>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<Index>:$dims);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$members);
+  let assemblyFormat = [{
+    `(` $inputs `:` type($inputs) `)` (`dims` `(` $dims^ `)`)? attr-dict `->` type($results) `members` $members
+  }];
+}
+
 def Ait_RnnOp : Ait_ComputeOp<"rnn"> {
   let summary = "LSTM, GRU or plain recurrent layer";
   let description = [{

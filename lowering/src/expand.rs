@@ -9,7 +9,7 @@ use aitmlir_dialects::{
     types::{Blk, Op},
 };
 use aitmlir_passes::{
-    expand_products::{expand_b2b_gemm, expand_gemm, is_plain_gemm},
+    expand_products::{expand_b2b_gemm, expand_gemm, expand_group, is_plain_gemm},
     fuse::is_constant_work,
 };
 use melior::ir::operation::OperationLike;
@@ -21,6 +21,7 @@ pub static EXPAND_PRODUCTS: PassDecl = PassDecl {
     summary: "Make plain products of those that the target has no kernel for",
     description: "An `ait.gemm` of several right operands, of several results or with `split` becomes one `ait.gemm` for each right operand, an `ait.map`, and for each \
         result an `ait.reshape` and an `ait.transpose`. An `ait.b2b_gemm` becomes a product, an `ait.map` of the scores and a product; scores are then in memory, and jagged rows padded. \
+        The members of an `ait.group` come to stand in its place. \
         Numerics: the map computes in the accumulators' type and rounds once, as kernels do.",
     options: &[PassOption { name: "chip", help: "the GPU to compile for; empty for the CPU", default: "" }],
     run,
@@ -48,11 +49,10 @@ fn run(pass: &PassContext<'_>) -> Result<(), Failed> {
 
 fn expand<'c>(pass: &PassContext<'c>, chip: Option<&Chip>, block: Blk<'c>) {
     for op in operations_of(block) {
-        let view = OpView(op);
-        match view.name().as_str() {
-            // The fold program, which reads constants alone, runs on the CPU.
-            "ait.gemm" if !is_plain_gemm(view) && (is_constant_work(op) || !taken(chip, op)) => {
-                expand_gemm(pass.context, op);
+        match OpView(op).name().as_str() {
+            "ait.gemm" => plain(pass, chip, op),
+            "ait.group" if is_constant_work(op) || !taken(chip, op) => {
+                expand_group(pass.context, op).into_iter().for_each(|member| plain(pass, chip, member));
             }
             "ait.b2b_gemm" if !taken(chip, op) => expand_b2b_gemm(pass.context, op),
             name if name.starts_with("scf.") => {
@@ -62,6 +62,14 @@ fn expand<'c>(pass: &PassContext<'c>, chip: Option<&Chip>, block: Blk<'c>) {
             }
             _ => {}
         }
+    }
+}
+
+/// Makes plain products of one that the target does not take as it is.
+fn plain<'c>(pass: &PassContext<'c>, chip: Option<&Chip>, gemm: Op<'c>) {
+    // The fold program, which reads constants alone, runs on the CPU.
+    if !is_plain_gemm(OpView(gemm)) && (is_constant_work(gemm) || !taken(chip, gemm)) {
+        expand_gemm(pass.context, gemm);
     }
 }
 

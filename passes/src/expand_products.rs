@@ -1,10 +1,10 @@
 //! Products of matrices as plainer ones, for targets that have no kernel for them: an `ait.gemm` of several right operands, of several results or with a
-//! result that is laid out anew, and an `ait.b2b_gemm`. What a target takes is said in `aitmlir-lowering`, which has the pass.
+//! result that is laid out anew, an `ait.b2b_gemm`, and an `ait.group`. What a target takes is said in `aitmlir-lowering`, which has the pass.
 
 use crate::fuse::attributes_of;
 use aitmlir_dialects::{
     ait::{CausalKind, MatrixLayout, OpView, enums::EnumAttribute},
-    builder::{Builder, erase, inline_block, replace_uses},
+    builder::{Builder, defining_op, erase, inline_block, replace_uses},
     diagnostics::location_of,
     types::{Op, TypeExt, Types, Val, tensor_type},
 };
@@ -29,6 +29,20 @@ pub fn expand_gemm(context: &Context, op: Op<'_>) {
         replace_uses(result, if view.has("split") { laid_out(b, view, value, result.r#type()) } else { value });
     }
     erase(op);
+}
+
+/// Puts the members of an `ait.group` in its place; returns them.
+pub fn expand_group<'c>(context: &'c Context, op: Op<'c>) -> Vec<Op<'c>> {
+    let view = OpView(op);
+    let Some(block) = view.block(0) else { return vec![] };
+    let computed = inline_block(Builder::before(context, op), block, &view.operands());
+    let mut members: Vec<Op<'c>> = computed.iter().filter_map(|value| defining_op(*value)).collect();
+    members.dedup();
+    for (result, value) in view.results().into_iter().zip(computed) {
+        replace_uses(result, value);
+    }
+    erase(op);
+    members
 }
 
 /// [batch..., M, N].

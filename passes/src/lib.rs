@@ -1,12 +1,14 @@
 //! Every `ait`-to-`ait` and `cute`-to-`cute` rewrite: one file (or folder) a pass, one registry.
 
 pub mod allow_tf32;
+pub mod bounds;
 pub mod canonicalize;
 pub mod cute_expand;
 pub mod cute_fold_static;
 pub mod expand_products;
 pub mod fuse;
 pub mod fuse_products;
+pub mod group_products;
 pub mod outline;
 pub mod plan;
 pub mod recognize;
@@ -22,6 +24,7 @@ pub static PASSES: &[&PassDecl] = &[
     &recognize::RECOGNIZE_ATTENTION,
     &fuse::FUSE,
     &fuse_products::FUSE_PRODUCTS,
+    &group_products::GROUP_PRODUCTS,
     &outline::OUTLINE_KERNELS,
     &split_constants::SPLIT_CONSTANTS,
     &plan::PLAN_MEMORY,

@@ -83,6 +83,25 @@ class Kernel:
             return m <= config["columns"] and (config["columns"] < 2 * m or config["columns"] == 8)
         return m >= 64
 
+    def bytes_of(self, param, dims, operands, workspace):
+        """A parameter as the kernel gets it."""
+        (kind, spec), = param.items()
+        if kind == "Each":
+            return b"".join(self.bytes_of(own, dims, operands, workspace) for own in spec)
+        if kind == "Map":
+            if any(value(d, dims, self.sms) == 0 for d in spec["dims"]):
+                # Of a group: an empty problem, whose map nothing reads.
+                return bytes(128)
+            _room, at = tensor_map(spec, dims, self.sms, operands)
+            return ctypes.string_at(at, 128)
+        if kind == "Pointer":
+            return struct.pack("<Q", operands[spec["operand"]] + value(spec["offset"], dims, self.sms))
+        if kind == "Workspace":
+            return struct.pack("<Q", workspace + value(spec["offset"], dims, self.sms))
+        if kind == "F32":
+            return struct.pack("<f", spec)
+        return struct.pack({"I32": "<i", "I64": "<q"}[kind], value(spec, dims, self.sms))
+
     def prepare(self, dims, operands):
         """A call that launches on torch's current stream."""
         keep, pointers = [], []
@@ -93,23 +112,12 @@ class Kernel:
             workspace = room.data_ptr()
             keep += [room, zeroed]
         for param in self.launch["params"]:
-            (kind, spec), = param.items()
-            if kind == "Map":
-                room, at = tensor_map(spec, dims, self.sms, operands)
-                keep.append(room)
-                pointers.append(at)
-                continue
-            if kind == "Pointer":
-                data = struct.pack("<Q", operands[spec["operand"]] + value(spec["offset"], dims, self.sms))
-            elif kind == "Workspace":
-                data = struct.pack("<Q", workspace + value(spec["offset"], dims, self.sms))
-            elif kind == "F32":
-                data = struct.pack("<f", spec)
-            else:
-                data = struct.pack({"I32": "<i", "I64": "<q"}[kind], value(spec, dims, self.sms))
-            room = ctypes.create_string_buffer(data, len(data))
+            data = self.bytes_of(param, dims, operands, workspace)
+            room = ctypes.create_string_buffer(len(data) + 64)
+            at = (ctypes.addressof(room) + 63) // 64 * 64
+            ctypes.memmove(at, data, len(data))
             keep.append(room)
-            pointers.append(ctypes.addressof(room))
+            pointers.append(at)
         params = (ctypes.c_void_p * len(pointers))(*pointers)
         grid, block = self.grid(dims), self.launch["block"]
 

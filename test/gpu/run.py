@@ -30,9 +30,9 @@ def run(deadline):
     return results, bad
 
 
-def run_b2b(deadline):
-    """The back-to-back kernels, in a process of their own."""
-    command = [sys.executable, str(HERE / "b2b.py"), str(HERE)]
+def run_alone(script, folder, least, deadline):
+    """The results of a script of other kernels, in a process of its own; at least so many are expected."""
+    command = [sys.executable, str(HERE / script), str(folder)]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=HERE,
                               timeout=max(5, deadline - time.time()))
@@ -40,8 +40,8 @@ def run_b2b(deadline):
     except subprocess.TimeoutExpired as late:
         output = (late.stdout or b"").decode() + "\nno answer"
     results = [json.loads(line)["result"] for line in output.splitlines() if line.startswith('{"result"')]
-    if len(results) < 3:
-        print("FAILED b2b", *output.splitlines()[-12:], sep="\n  ", flush=True)
+    if len(results) < least:
+        print("FAILED", script, *output.splitlines()[-12:], sep="\n  ", flush=True)
     return results
 
 
@@ -64,7 +64,8 @@ def main():
     only_b2b = sys.argv[2:] == ["b2b"]
     table = {"total": 0, "pass": 0} if only_b2b else run_cells(deadline)
     results, bad = ([], []) if only_b2b else run(deadline)
-    b2b = run_b2b(deadline)
+    b2b = run_alone("b2b.py", HERE, 3, deadline)
+    groups = [] if only_b2b else run_alone("groups.py", HERE / "groups", 20, deadline)
     import torch
 
     good = [r for r in results if r["ratio"]]
@@ -76,6 +77,7 @@ def main():
     report = {"gpu": torch.cuda.get_device_name(), "sms": sms, "torch": torch.__version__, "date": time.strftime("%Y-%m-%d"),
               "cells": {"total": table["total"] + cells + len(bad), "pass": table["pass"] + passed}, "hung": bad,
               "gemm": [r for r in results if r["epilogue"] == "plain"], "fused": [r for r in results if r["epilogue"] != "plain"], "b2b": b2b,
+              "groups": groups,
               "geomean": {"gemm": geomean([r["ratio"] for r in plain]), "fused": geomean([r["ratio"] for r in fused])}}
     (OUT / "results.json").write_text(json.dumps(report, indent=1))
     for r in results:
@@ -84,6 +86,8 @@ def main():
             print("   WRONG", *failure)
     for r in b2b:
         print("b2b", json.dumps(r))
+    for r in groups:
+        print(f"group {r['group']:24s} {r['us']:8.2f} us {r['tflops']:7.1f} TFLOP/s  {r['what']}")
     print(json.dumps({k: report[k] for k in ("gpu", "torch", "cells", "hung", "geomean")}))
 
 

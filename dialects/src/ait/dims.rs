@@ -2,10 +2,10 @@
 
 use super::{GatherKind, MatrixLayout, OpView, view};
 use crate::{
-    builder::Builder,
+    builder::{Builder, block_arguments, erase, remap_operands},
     types::{TypeExt, Val},
 };
-use melior::ir::ValueLike;
+use melior::ir::{Operation, ValueLike};
 
 /// Dimension `dim` of result `result` of `op` as an index value built at `b`; a constant where the type says it.
 ///
@@ -36,6 +36,7 @@ pub fn result_dim<'c>(b: Builder<'c>, op: OpView<'c>, result: usize, dim: usize)
         "ait.argreduce" => rule.reduced(&[op.i64("axis")?], op.has("keepdims")),
         "ait.slice" => rule.mixed("sizes", "static_sizes"),
         "ait.pad" => rule.padded(),
+        "ait.group" => rule.of_member(),
         "ait.gemm" if op.has("split") => rule.stated(),
         "ait.gemm" => rule.gemm(),
         "ait.attention" | "ait.b2b_gemm" => {
@@ -157,6 +158,22 @@ impl<'c> Rule<'c> {
         } else {
             self.broadcast(&[a, b], 0)
         }
+    }
+
+    /// As the rule of the member of a group says that has the result.
+    fn of_member(&self) -> Option<Val<'c>> {
+        let block = self.op.block(0)?;
+        let (arguments, operands) = (block_arguments(block), self.op.operands());
+        let places = view::members(self.op).into_iter();
+        let mut places = places.flat_map(|member| (0..member.results().len()).map(move |result| (member, result)));
+        let (member, result) = places.nth(self.result)?;
+        // The rule reads operands of the op that it is asked of: those of a copy are the group's.
+        // SAFETY: cloning a live op; the builder's block owns the clone until it is erased.
+        let copy = self.b.insert(unsafe { Operation::from_raw(mlir_sys::mlirOperationClone(member.0.to_raw())) });
+        remap_operands(copy, &|v| arguments.iter().position(|a| *a == v).map_or(v, |i| operands[i]));
+        let size = result_dim(self.b, OpView(copy), result, self.dim);
+        erase(copy);
+        size
     }
 
     fn conv(&self) -> Option<Val<'c>> {

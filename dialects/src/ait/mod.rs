@@ -1,5 +1,6 @@
 //! The `ait` dialect in Rust: reading, building, verifying, and the dimensions of results.
 
+pub mod alike;
 pub mod dims;
 pub mod enums;
 pub mod schema;

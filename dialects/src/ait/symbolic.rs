@@ -55,6 +55,9 @@ impl Keys {
             _ => {}
         }
         let Some(op) = defining_op(tensor).map(OpView) else {
+            if let Some(operand) = view::operand_of_group(tensor) {
+                return self.dim(operand, dim);
+            }
             return view::argument_dim(tensor, dim).map_or(opaque, DimKey::Named);
         };
         let shape = tensor.r#type().shape();
@@ -85,6 +88,7 @@ impl Keys {
             "ait.conv" | "ait.pool" if dim == 0 => self.same(op, 0).unwrap_or(opaque),
             "ait.pool" if dim == 1 => self.same(op, 1).unwrap_or(opaque),
             "ait.gather" => self.gathered(op, shape.len(), dim).unwrap_or(opaque),
+            "ait.group" => view::yielded(op, tensor).map_or(opaque, |v| self.dim(v, dim)),
             "ait.gemm" if op.has("split") => op.group("dims").get(nth).map_or(opaque, |v| self.index(*v)),
             "ait.gemm" => self.gemm(op, shape.len(), dim).unwrap_or(opaque),
             "ait.reduce" | "ait.argreduce" if op.group_or_empty("dims").is_empty() => {
@@ -96,6 +100,7 @@ impl Keys {
     }
 
     fn index(&mut self, value: Val<'_>) -> DimKey {
+        let value = view::operand_of_group(value).unwrap_or(value);
         let by_identity = DimKey::Index(value.to_raw().ptr);
         let Some(op) = defining_op(value).map(OpView) else { return by_identity };
         match op.name().as_str() {

@@ -2,7 +2,7 @@
 
 use crate::{
     ait::{enums::EnumAttribute, schema},
-    builder::{Builder, blocks_of, operands_of, results_of},
+    builder::{Builder, blocks_of, operands_of, operations_of, results_of},
     types::{Blk, DYNAMIC, Op, Val},
 };
 use melior::{
@@ -147,6 +147,37 @@ impl<'c> OpView<'c> {
     pub fn block(self, i: usize) -> Option<Blk<'c>> {
         blocks_of(self.0, i).first().copied()
     }
+}
+
+/// The members of an `ait.group`.
+pub fn members(group: OpView<'_>) -> Vec<OpView<'_>> {
+    let ops = group.block(0).map(operations_of).unwrap_or_default();
+    ops.into_iter().map(OpView).filter(|op| op.name() == "ait.gemm").collect()
+}
+
+/// The operand of an `ait.group` that an argument of its region stands for.
+pub fn operand_of_group(argument: Val<'_>) -> Option<Val<'_>> {
+    // SAFETY: the kind is asked for first; what is missing is null.
+    unsafe {
+        let value = argument.to_raw();
+        if !mlir_sys::mlirValueIsABlockArgument(value) {
+            return None;
+        }
+        let parent = mlir_sys::mlirBlockGetParentOperation(mlir_sys::mlirBlockArgumentGetOwner(value));
+        if parent.ptr.is_null() {
+            return None;
+        }
+        let op = OpView(melior::ir::OperationRef::from_raw(parent));
+        let number = usize::try_from(mlir_sys::mlirBlockArgumentGetArgNumber(value)).ok()?;
+        (op.name() == "ait.group").then(|| op.operands().get(number).copied()).flatten()
+    }
+}
+
+/// What the region of an op yields for a result of it.
+pub fn yielded<'c>(op: OpView<'c>, result: Val<'c>) -> Option<Val<'c>> {
+    let number = op.results().iter().position(|r| *r == result)?;
+    let end = op.block(0).map(operations_of)?.last().copied()?;
+    OpView(end).operands().get(number).copied()
 }
 
 /// The text of a string attribute.

@@ -48,6 +48,9 @@ struct Cli {
     /// For a GPU: let products of f32 round their operands to tf32 (11 bits of significand), which is several times as fast
     #[arg(long)]
     allow_tf32: bool,
+    /// For a GPU: let no matrix products share a launch, as small independent ones do
+    #[arg(long)]
+    no_groups: bool,
     /// The model's name in the header and its C symbols [default: that of the model's file]
     #[arg(long)]
     name: Option<String>,
@@ -112,6 +115,7 @@ fn main() -> ExitCode {
         cache: if cli.no_cache { None } else { cli.cache_dir.or_else(cache::default_folder) },
         tuning_table: cli.tuning_table,
         allow_tf32: cli.allow_tf32,
+        no_groups: cli.no_groups,
         weights: match cli.weights {
             Weights::Embed => WeightsPlace::Embed,
             Weights::File => WeightsPlace::File,

@@ -134,6 +134,8 @@ fn run_build(arguments: Build) -> Result<()> {
         let options = Options {
             dims: arguments.dims,
             shapes: arguments.shapes,
+            // Groups are not in the tables.
+            no_groups: true,
             ..Options::new(model.clone(), PathBuf::new(), Emit::Linalg, target)
         };
         let found = products::of_model(&options)?;

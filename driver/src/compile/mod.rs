@@ -42,6 +42,8 @@ pub struct Options {
     pub tuning_table: Option<PathBuf>,
     /// May products of f32 round their operands to tf32?
     pub allow_tf32: bool,
+    /// For a GPU: let no matrix products share a launch.
+    pub no_groups: bool,
     /// Where the weights go.
     pub weights: WeightsPlace,
     /// The name of the model, for the header and the C symbols; by default that of the input file.
@@ -72,6 +74,7 @@ impl Options {
             cache: None,
             tuning_table: None,
             allow_tf32: false,
+            no_groups: false,
             weights: WeightsPlace::Embed,
             name: None,
             dims: Vec::new(),

@@ -19,6 +19,7 @@ use aitmlir_passes::{
     canonicalize::CANONICALIZE,
     fuse::FUSE,
     fuse_products::FUSE_PRODUCTS,
+    group_products::GROUP_PRODUCTS,
     outline::OUTLINE_KERNELS,
     plan::PLAN_MEMORY,
     recognize::{RECOGNIZE_ATTENTION, RECOGNIZE_NORMS},
@@ -127,6 +128,8 @@ pub struct Compilation<'c> {
     tuning: Option<String>,
     /// May products of f32 round their operands to tf32?
     allow_tf32: bool,
+    /// May products share launches?
+    group: bool,
 }
 
 impl<'c> Compilation<'c> {
@@ -135,7 +138,8 @@ impl<'c> Compilation<'c> {
         let tuning = options.tuning_table.as_ref().map(|path| path.to_string_lossy().into_owned());
         let only = (options.emit == Emit::Kernel).then(|| options.kernel.clone());
         let (target, allow_tf32) = (options.target.clone(), options.allow_tf32);
-        Self { context, source, target, kernels: None, outline: None, strides: vec![], only, tuning, allow_tf32 }
+        let group = !options.no_groups;
+        Self { context, source, target, kernels: None, outline: None, strides: vec![], only, tuning, allow_tf32, group }
     }
 
     fn op(&self) -> Op<'c> {
@@ -198,6 +202,9 @@ impl<'c> Compilation<'c> {
         }
         if self.allow_tf32 {
             self.ours(&[&ALLOW_TF32])?;
+        }
+        if self.target.chip().is_some() && self.group {
+            run_pass(&GROUP_PRODUCTS, self.op(), cuda::kernels::group::LIMITS)?;
         }
         Ok(())
     }

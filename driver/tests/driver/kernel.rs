@@ -19,15 +19,15 @@ fn example(file: &str) -> PathBuf {
 
 /// Exports the example as `name`.o and `name`.h in a folder.
 fn export(folder: &Path, name: &str) {
+    export_model(folder, name, example("linear.mlir"));
+}
+
+fn export_model(folder: &Path, name: &str, model: PathBuf) {
+    let target = Target::parse("cuda:sm_90a").expect("a target");
     let options = Options {
         embed_ptx: true,
         name: Some(name.to_owned()),
-        ..Options::new(
-            example("linear.mlir"),
-            folder.join(name),
-            Emit::Kernel,
-            Target::parse("cuda:sm_90a").expect("a target"),
-        )
+        ..Options::new(model, folder.join(name), Emit::Kernel, target)
     };
     compile::compile(&options).expect("exported");
 }
@@ -78,6 +78,15 @@ fn a_kernel_runs_in_a_c_program() {
     let folder = folder.path();
     export(folder, "linear");
     run_program(folder, "linear", &example("linear.c"));
+}
+
+#[test]
+fn a_group_of_products_runs_in_a_c_program() {
+    let folder = tempfile::tempdir().expect("folder");
+    let folder = folder.path();
+    let own = |file: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver/kernel").join(file);
+    export_model(folder, "group", own("group.mlir"));
+    run_program(folder, "group", &own("group.c"));
 }
 
 /// Compiles a model that is this text.

@@ -17,7 +17,7 @@ pub struct Chip {
 
 /// The GPUs, oldest first.
 pub static CHIPS: &[Chip] = &[
-    Chip { name: "sm_80", features: "+ptx80", shared_bytes: 166_912, shared_bytes_sm: 167_936, hopper: false },
+    Chip { name: "sm_80", features: "+ptx81", shared_bytes: 166_912, shared_bytes_sm: 167_936, hopper: false },
     Chip { name: "sm_90a", features: "+ptx86", shared_bytes: 232_448, shared_bytes_sm: 233_472, hopper: true },
 ];
 

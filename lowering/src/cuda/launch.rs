@@ -16,7 +16,10 @@ use crate::{
     },
 };
 use aitmlir_dialects::{
-    ait::{MatrixLayout, OpView},
+    ait::{
+        MatrixLayout, OpView,
+        view::{members, operand_of_group},
+    },
     builder::{Builder, block_of, erase, operations_of, set_attribute},
     diagnostics::emit_op_error,
     pass::{Failed, PassContext},
@@ -146,8 +149,13 @@ impl<'c> Launches<'c> for CudaLaunches<'c> {
     ) -> Result<(), Failed> {
         let number = self.kernel(pass, site)?;
         let compute = site.compute()?;
-        if compute.name() == "ait.gemm" {
-            self.flops = self.flops.zip(gemm_flops(compute, site)).map(|(sum, n)| sum + n);
+        let products = match compute.name().as_str() {
+            "ait.gemm" => vec![gemm_flops(compute, site, &site.inputs, &site.outs)],
+            "ait.group" => group_flops(compute, site),
+            _ => vec![],
+        };
+        for product in products {
+            self.flops = self.flops.zip(product).map(|(sum, n)| sum + n);
         }
         let row = kernels::row(&compute.name()).ok_or(Failed)?;
         let extents = match &row.how {
@@ -186,17 +194,30 @@ impl<'c> Launches<'c> for CudaLaunches<'c> {
     }
 }
 
-/// The operations of a launched product, where it is known how often it runs and on what.
-fn gemm_flops(op: OpView<'_>, site: &Site<'_>) -> Option<i64> {
+/// The operations of each product of a launched group.
+fn group_flops(op: OpView<'_>, site: &Site<'_>) -> Vec<Option<i64>> {
+    let mut outs = site.outs.as_slice();
+    let of = |member: OpView<'_>| {
+        let (own, rest) = outs.split_at_checked(member.results().len())?;
+        outs = rest;
+        let left = operand_of_group(member.operands().first().copied()?)?;
+        let place = op.operands().iter().position(|v| *v == left)?;
+        gemm_flops(member, site, site.inputs.get(place..)?, own)
+    };
+    members(op).into_iter().map(of).collect()
+}
+
+/// The operations of a launched product on these buffers, where it is known how often it runs and on what.
+fn gemm_flops(op: OpView<'_>, site: &Site<'_>, inputs: &[Val<'_>], outs: &[Val<'_>]) -> Option<i64> {
     // SAFETY: questions to live ops.
     let nested = unsafe {
         mlir_sys::mlirOperationGetBlock(site.op.to_raw()).ptr
             != mlir_sys::mlirOperationGetBlock(site.entry.to_raw()).ptr
     };
-    let left = site.inputs.first()?.r#type().shape();
+    let left = inputs.first()?.r#type().shape();
     let row = op.kind("a_layout").unwrap_or(MatrixLayout::Row) == MatrixLayout::Row;
     let k = *left.get(left.len().checked_sub(if row { 1 } else { 2 })?)?;
-    let out = site.outs.first()?.r#type().shape();
+    let out = outs.first()?.r#type().shape();
     let known = !nested && k >= 0 && out.iter().all(|s| *s >= 0);
     let products = 1 + op.group("others").len() as i64;
     known.then(|| 2 * k * products * out.iter().product::<i64>())

@@ -36,13 +36,14 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// PTX of the kernel for a group of problems, and how to start it; that of sm_80 takes one.
+    /// PTX of the kernel for a group of problems, and how to start it.
     pub fn compile(self, problems: &[Problem], code: Code<'_>) -> (String, KernelLaunch) {
         let context = new_context();
         let mut module = Module::new(Location::unknown(&context));
         let (chip, launch) = match self {
             Kernel::Sm80(config) => {
-                let launch = gemm_sm80::emit(&context, &module, "gemm", &problems[0], config, &|b, s, e| code(b, s, e));
+                let launch =
+                    gemm_sm80::emit_group(&context, &module, "gemm", problems, config, &|b, s, e| code(b, s, e));
                 ("sm_80", launch)
             }
             Kernel::Sm90(config) => {

@@ -13,5 +13,5 @@ mod cute_copies;
 mod cute_products;
 mod gemm_sm80;
 mod gemm_sm90;
-mod group_sm90;
+mod groups;
 mod simulate;

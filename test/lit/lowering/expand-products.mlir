@@ -63,3 +63,23 @@ func.func @jagged(%q: tensor<?x4x64xf16>, %k: tensor<?x4x64xf16>, %v: tensor<?x4
   }
   return %0 : tensor<?x4x32xf16>
 }
+
+// The members of a group stand in its place.
+// CPU-LABEL: func.func @group(
+// CPU-SAME: %[[X:.*]]: tensor<?x32xf16>, %[[W:.*]]: tensor<64x32xf16>, %[[V:.*]]: tensor<16x32xf16>
+// CPU: %[[P:.*]] = ait.gemm %[[X]], %[[W]] row col : tensor<?x32xf16>, tensor<64x32xf16> -> tensor<?x64xf16>
+// CPU: %[[S:.*]] = ait.reshape %[[P]]
+// CPU: ait.transpose %[[S]]
+// CPU: ait.gemm %[[X]], %[[V]] row col : tensor<?x32xf16>, tensor<16x32xf16> -> tensor<?x16xf16>
+// CPU-NOT: ait.group
+// GPU-LABEL: func.func @group(
+// GPU-COUNT-2: ait.gemm %{{.*}}, %{{.*}} row col split
+func.func @group(%x: tensor<?x32xf16>, %w: tensor<64x32xf16>, %v: tensor<16x32xf16>, %n: index) -> (tensor<4x?x16xf16>, tensor<2x?x8xf16>) {
+  %0:2 = ait.group(%x, %w, %v : tensor<?x32xf16>, tensor<64x32xf16>, tensor<16x32xf16>) dims(%n) -> tensor<4x?x16xf16>, tensor<2x?x8xf16> members {
+  ^bb0(%a: tensor<?x32xf16>, %b: tensor<64x32xf16>, %c: tensor<16x32xf16>, %m: index):
+    %p = ait.gemm %a, %b row col split [1, 2] permuted [1, 0, 2] dims(%m) : tensor<?x32xf16>, tensor<64x32xf16> -> tensor<4x?x16xf16>
+    %q = ait.gemm %a, %c row col split [1, 2] permuted [1, 0, 2] dims(%m) : tensor<?x32xf16>, tensor<16x32xf16> -> tensor<2x?x8xf16>
+    ait.yield %p, %q : tensor<4x?x16xf16>, tensor<2x?x8xf16>
+  }
+  return %0#0, %0#1 : tensor<4x?x16xf16>, tensor<2x?x8xf16>
+}

@@ -99,3 +99,35 @@ func.func @nested(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
   %2 = ait.scan sum %0 axis %i : tensor<4xf32> -> tensor<4xf32>
   return %2 : tensor<4xf32>
 }
+
+// -----
+
+// A group is one kernel; sizes of its results follow from its operands, and constants go with it.
+// CHECK-LABEL: func.func @group(
+// CHECK-SAME: %[[X:.*]]: tensor<?x32xf16>, %[[Y:.*]]: tensor<32x?xf16>, %[[W:.*]]: tensor<?x32xf16>
+// CHECK-DAG: %[[M:.*]] = tensor.dim %[[X]], %
+// CHECK-DAG: %[[N:.*]] = tensor.dim %[[W]], %
+// CHECK: ait.launch @k0_group(%[[X]], %[[W]] : tensor<?x32xf16>, tensor<?x32xf16>) dims(%[[M]], %[[N]], %{{.*}}, %{{.*}}) -> tensor<?x?xf16>, tensor<?x?xf16>
+// CHECK: func.func private @k0_group
+// CHECK-NEXT: ait.group
+// CHECK: arith.constant 0.000000e+00 : f32
+func.func @group(%x: tensor<?x32xf16>, %y: tensor<32x?xf16>, %w: tensor<?x32xf16>) -> (tensor<?x?xf16>, tensor<?x?xf16>) {
+  %zero = arith.constant 0.0 : f32
+  %0:2 = ait.group(%x, %w : tensor<?x32xf16>, tensor<?x32xf16>) -> tensor<?x?xf16>, tensor<?x?xf16> members {
+  ^bb0(%a: tensor<?x32xf16>, %b: tensor<?x32xf16>):
+    %p = ait.gemm %a, %b row col : tensor<?x32xf16>, tensor<?x32xf16> -> tensor<?x?xf16> epilogue {
+    ^bb0(%acc: f32):
+      %m = arith.maximumf %acc, %zero : f32
+      %r = arith.truncf %m : f32 to f16
+      ait.yield %r : f16
+    }
+    %q = ait.gemm %b, %a row col : tensor<?x32xf16>, tensor<?x32xf16> -> tensor<?x?xf16> epilogue {
+    ^bb0(%acc: f32):
+      %m = arith.maximumf %acc, %zero : f32
+      %r = arith.truncf %m : f32 to f16
+      ait.yield %r : f16
+    }
+    ait.yield %p, %q : tensor<?x?xf16>, tensor<?x?xf16>
+  }
+  return %0#0, %0#1 : tensor<?x?xf16>, tensor<?x?xf16>
+}

@@ -5,6 +5,7 @@
 mod contraction;
 mod convolution;
 mod elementwise;
+mod group;
 mod jagged;
 mod movement;
 mod reduction;
@@ -76,6 +77,7 @@ fn verifier(name: &str) -> Option<Verifier> {
         "gather" => movement::gather,
         "gemm" => contraction::gemm,
         "grid_sample" => signal::grid_sample,
+        "group" => group::group,
         "index" => structure::index,
         "jagged_to_padded" => jagged::jagged_to_padded,
         "launch" => structure::launch,

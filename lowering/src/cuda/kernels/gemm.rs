@@ -4,7 +4,7 @@ use super::{
     Operand, Whole, gemm_sm80,
     gemm_sm90::{
         self, Config, Illegal,
-        choose::{Sizes, choose},
+        choose::{Sizes, choose, choose_for_group},
     },
     problem::{Dtype, Extra, Fold, Output, Place, Problem},
 };
@@ -54,8 +54,18 @@ fn fail<T>(what: impl Into<String>) -> Result<T, Unsupported> {
 
 /// Emits the kernel, and those that stand in for it where sizes or addresses are not what it wants.
 pub fn emit<'c>(whole: &Whole<'_, 'c>) -> Result<KernelLaunch, Unsupported> {
+    let problem = [problem(whole)?];
+    emit_problems(whole, &problem, &problem)
+}
+
+/// The same for the problems of a group, of which the op is one. `all` are of one form, and `simple` those in the simplest form, where that is one too.
+pub(super) fn emit_problems<'c>(
+    whole: &Whole<'_, 'c>,
+    simple: &[Problem],
+    all: &[Problem],
+) -> Result<KernelLaunch, Unsupported> {
     let op = whole.op;
-    let problem = problem(whole)?;
+    let Some(problem) = all.first() else { return fail("has no members") };
     let alpha = op.f64("alpha").unwrap_or(1.0);
     let block = op.block(0);
     let others = problem.products() as usize - 1;
@@ -77,29 +87,32 @@ pub fn emit<'c>(whole: &Whole<'_, 'c>) -> Result<KernelLaunch, Unsupported> {
     let name = |number: usize| if number == 0 { whole.name.to_owned() } else { format!("{}_v{number}", whole.name) };
     let illegal = |cause: Illegal| Unsupported(format!("has no legal configuration: {cause}"));
     if whole.chip.hopper && problem.dtype.half() {
-        let mut add = |problem: &Problem, also: Option<Expr>| -> Result<(), Unsupported> {
-            for (when, config) in hopper(problem, whole.tuning) {
+        let mut add = |problems: &[Problem], also: Option<Expr>| -> Result<(), Unsupported> {
+            for (when, config) in hopper(problems, whole.tuning) {
                 let name = name(variants.len());
-                let launch =
-                    gemm_sm90::emit(whole.context, whole.module, &name, problem, config, &region).map_err(illegal)?;
+                let launch = gemm_sm90::emit_group(whole.context, whole.module, &name, problems, config, &region)
+                    .map_err(illegal)?;
                 variants.push(KernelLaunch { when: both(also.clone(), when), ..launch });
             }
             Ok(())
         };
         // Rows that are unfolded leave through TMA where each part of them is many rows, else by plain stores.
-        let parts = problem.unfolded().map(|parts| (Expr::Const(MANY_PARTS - 1).less(parts.m.clone()), parts));
-        match &parts {
-            Some((Expr::Const(0), _)) | None => add(&problem, None)?,
-            Some((Expr::Const(_), parts)) => add(parts, None)?,
-            Some((many, parts)) => {
+        let parts: Option<Vec<_>> = simple.iter().map(Problem::unfolded).collect();
+        let many = parts.iter().flatten().map(|part| Expr::Const(MANY_PARTS - 1).less(part.m.clone()));
+        let many = many.reduce(|all, own| all * own).unwrap_or(0.into());
+        match (&many, &parts) {
+            (Expr::Const(0), _) | (_, None) => add(simple, None)?,
+            (Expr::Const(_), Some(parts)) => add(parts, None)?,
+            (many, Some(parts)) => {
                 add(parts, Some(many.clone()))?;
-                add(&problem, None)?;
+                add(simple, None)?;
             }
         }
     }
-    for config in ampere(&problem, op.has("tf32")) {
+    for config in ampere(all, op.has("tf32")) {
         let name = name(variants.len());
-        variants.push(gemm_sm80::emit(whole.context, whole.module, &name, &problem, config, &region).map_err(illegal)?);
+        let launch = gemm_sm80::emit_group(whole.context, whole.module, &name, all, config, &region);
+        variants.push(launch.map_err(illegal)?);
     }
     let chain = variants.into_iter().reduce(KernelLaunch::or_else);
     chain.ok_or_else(|| Unsupported("has no variant".to_owned()))
@@ -153,16 +166,20 @@ const MANY_PARTS: i64 = 64;
 /// Rows that stand for a number of rows that is known at run time only.
 const MANY_ROWS: i64 = 4096;
 
-/// Configurations of the kernel of sm_90a, each with the launches that it is for.
-fn hopper(problem: &Problem, tuning: &Tuning) -> Vec<(Option<Expr>, Config)> {
-    let elements = 16 / problem.dtype.bytes();
+/// The same of a problem of a group.
+const MANY_ROWS_OF_GROUP: i64 = 256;
+
+/// Configurations of the kernel of sm_90a for a group of problems, each with the launches that it is for.
+fn hopper(problems: &[Problem], tuning: &Tuning) -> Vec<(Option<Expr>, Config)> {
     let mut loads = None;
-    for place in std::iter::once(&problem.a).chain(problem.rights()) {
-        let Some(condition) = multiples(place, elements) else { return vec![] };
-        loads = both(loads, condition);
+    for problem in problems {
+        for place in std::iter::once(&problem.a).chain(problem.rights()) {
+            let Some(condition) = multiples(place, 16 / problem.dtype.bytes()) else { return vec![] };
+            loads = both(loads, condition);
+        }
     }
     // TMA stores want rows of whole 16 bytes, and boxes that lie in one dimension; plain stores take any.
-    let stores = problem.outputs().all(|(out, dtype)| {
+    let stores = problems.iter().flat_map(Problem::outputs).all(|(out, dtype)| {
         matches!(multiples(out, 16 / dtype.bytes()), Some(None))
             && out.rows.is_empty()
             && out
@@ -170,34 +187,47 @@ fn hopper(problem: &Problem, tuning: &Tuning) -> Vec<(Option<Expr>, Config)> {
                 .last()
                 .is_none_or(|inner| divisor(&inner.size) % (128 / dtype.bytes()) == 0 && known(&inner.size).is_some())
     });
-    // A tensor map has no dimension of size 0.
+    // A tensor map has no dimension of size 0; in a group such a problem has no map.
     let some = |e: &Expr| if known(e).is_none_or(|n| n == 0) { Some(Expr::Const(0).less(e.clone())) } else { None };
-    let loads = both(both(loads, some(&problem.k)), both(some(&problem.n), some(&problem.m)));
-    let size = |e: &Expr, unknown: i64| known(e).unwrap_or(unknown);
-    let sizes = Sizes {
-        m: size(&problem.m, MANY_ROWS),
-        // The tiles of two products hold the columns of both.
-        n: size(&problem.n, MANY_ROWS) * i64::from(problem.products()),
-        k: size(&problem.k, 1024),
-        batch: size(&problem.batch, 1),
+    let loads = match problems {
+        [problem] => both(both(loads, some(&problem.k)), both(some(&problem.n), some(&problem.m))),
+        _ => loads,
     };
-    let chosen = |m: i64| choose(Sizes { m, ..sizes }, problem, stores, tuning);
+    let size = |e: &Expr, unknown: i64| known(e).unwrap_or(unknown);
+    let chosen = |unknown: i64| {
+        let sizes = |problem: &Problem| Sizes {
+            m: size(&problem.m, unknown),
+            // The tiles of two products hold the columns of both.
+            n: size(&problem.n, MANY_ROWS) * i64::from(problem.products()),
+            k: size(&problem.k, 1024),
+            batch: size(&problem.batch, 1),
+        };
+        let sizes: Vec<_> = problems.iter().map(sizes).collect();
+        match (sizes.as_slice(), problems) {
+            ([sizes], [problem]) => choose(*sizes, problem, stores, tuning),
+            _ => choose_for_group(&sizes, problems, stores),
+        }
+    };
     let mut list = Vec::new();
-    if known(&problem.m).is_none() {
+    let most = problems.iter().map(|problem| problem.m.clone()).reduce(|most, m| most.max(m)).unwrap_or(0.into());
+    if known(&most).is_none() {
         for rows in [16, 64] {
-            let few = chosen(rows).map(|config| (both(loads.clone(), Some(problem.m.clone().less(rows + 1))), config));
+            let few = chosen(rows).map(|config| (both(loads.clone(), Some(most.clone().less(rows + 1))), config));
             list.extend(few);
         }
     }
-    list.extend(chosen(sizes.m).map(|config| (loads, config)));
+    let many = if problems.len() > 1 { MANY_ROWS_OF_GROUP } else { MANY_ROWS };
+    list.extend(chosen(many).map(|config| (loads, config)));
     list
 }
 
 /// Configurations of the kernel of sm_80, the widest copies first; the last one takes everything. `tf32`: f32 may be rounded to it.
-fn ampere(problem: &Problem, tf32: bool) -> Vec<gemm_sm80::Config> {
+fn ampere(problems: &[Problem], tf32: bool) -> Vec<gemm_sm80::Config> {
     use gemm_sm80::Config;
+    let Some(problem) = problems.first() else { return vec![] };
     let element = problem.dtype.bytes();
-    let small = known(&problem.m).is_some_and(|m| m <= 64) || known(&problem.n).is_some_and(|n| n <= 64);
+    let few = |size: &Expr| known(size).is_some_and(|n| n <= 64);
+    let small = problems.iter().all(|problem| few(&problem.m) || few(&problem.n));
     let two = problem.products() > 1;
     let base = match problem.dtype {
         Dtype::F32 if two && !tf32 => Config::SMALL_FMA,
@@ -213,14 +243,47 @@ fn ampere(problem: &Problem, tf32: bool) -> Vec<gemm_sm80::Config> {
             .fold(16, |least, bytes| [16, 8, 4].into_iter().find(|n| bytes % n == 0).unwrap_or(element).min(least));
         if contiguous { bytes.max(element) as u32 } else { element as u32 }
     };
-    let right = problem.rights().map(widest).min().unwrap_or(element as u32);
-    let wide = Config { copy_bytes: [widest(&problem.a), right], ..base };
+    let least = |widths: &mut dyn Iterator<Item = u32>| widths.min().unwrap_or(element as u32);
+    let left = least(&mut problems.iter().map(|problem| widest(&problem.a)));
+    let right = least(&mut problems.iter().flat_map(Problem::rights).map(widest));
+    let wide = Config { copy_bytes: [left, right], ..base };
     let narrow = Config { copy_bytes: [element as u32; 2], ..base };
     if wide == narrow { vec![narrow] } else { vec![wide, narrow] }
 }
 
-/// The op as a product of matrices.
-fn problem(whole: &Whole<'_, '_>) -> Result<Problem, Unsupported> {
+/// The op as a product of matrices, in the simplest form that says where its operands lie.
+pub(super) fn problem(whole: &Whole<'_, '_>) -> Result<Problem, Unsupported> {
+    let (mut problem, outer) = plain_problem(whole, broadcast)?;
+    let left_row = whole.op.kind("a_layout").unwrap_or(MatrixLayout::Row) == MatrixLayout::Row;
+    let inputs = &whole.operands[..whole.operands.len() - whole.op.results().len()];
+    lay_batch(&mut problem, inputs, &outer);
+    fold_batch(&mut problem, &whole.operands[0], outer.len() + 2, left_row);
+    tidy(&mut problem);
+    Ok(problem)
+}
+
+/// The same in a form that ops have in common which are alike but for sizes and strides.
+pub(super) fn general_problem(whole: &Whole<'_, '_>) -> Result<Problem, Unsupported> {
+    let everywhere = |extra: &Operand<'_>, product: &[Expr]| {
+        let some = |stride: Option<Expr>| stride.or(Some(0.into()));
+        broadcast(extra, product).map(|e| Extra { row: some(e.row), column: some(e.column), ..e })
+    };
+    let (mut problem, outer) = plain_problem(whole, everywhere)?;
+    let operands = &whole.operands[..whole.operands.len() - whole.op.results().len()];
+    let along: Vec<_> = operands.iter().map(|operand| batch_strides(operand, &outer)).collect();
+    let count = 2 + usize::from(problem.other.is_some());
+    let places = [&mut problem.a, &mut problem.b].into_iter().chain(&mut problem.other);
+    places.zip(&along).for_each(|(place, strides)| place.spread.clone_from(strides));
+    problem.extras.iter_mut().zip(&along[count..]).for_each(|(extra, strides)| extra.spread.clone_from(strides));
+    problem.spread = outer;
+    Ok(problem)
+}
+
+/// A problem that does not say yet how its operands lie over the batch, and the dimensions of the batch.
+fn plain_problem(
+    whole: &Whole<'_, '_>,
+    extra: impl Fn(&Operand<'_>, &[Expr]) -> Result<Extra, Unsupported>,
+) -> Result<(Problem, Vec<Expr>), Unsupported> {
     let op = whole.op;
     let results = op.results().len();
     let counts = ["others", "extras"].map(|group| op.group(group).len());
@@ -254,7 +317,7 @@ fn problem(whole: &Whole<'_, '_>) -> Result<Problem, Unsupported> {
     let batch = outer.iter().fold(Expr::Const(1), |product, size| product * size.clone());
     let mut places = outs.iter().zip(&layouts).map(|(out, layout)| layout.place(out.number));
     let first = places.next().ok_or_else(|| Unsupported("has no result".to_owned()))?;
-    let mut problem = Problem {
+    let problem = Problem {
         dtype: kind,
         out_dtype: types[0],
         m: product.m(),
@@ -269,12 +332,9 @@ fn problem(whole: &Whole<'_, '_>) -> Result<Problem, Unsupported> {
         more: places.zip(&types[1..]).map(|(place, dtype)| Output { place, dtype: *dtype }).collect(),
         out: first,
         out_pairs: false,
-        extras: extras.iter().map(|extra| broadcast(extra, &product.sizes())).collect::<Result<_, _>>()?,
+        extras: extras.iter().map(|operand| extra(operand, &product.sizes())).collect::<Result<_, _>>()?,
     };
-    lay_batch(&mut problem, inputs, &outer);
-    fold_batch(&mut problem, a, outer.len() + 2, left_row);
-    tidy(&mut problem);
-    Ok(problem)
+    Ok((problem, outer))
 }
 
 /// How a result lies: the parts that each dimension of [batch..., M, N] has in it, as sizes and strides.

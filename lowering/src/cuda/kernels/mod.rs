@@ -12,7 +12,9 @@ pub mod elements;
 mod gemm;
 pub mod gemm_sm80;
 pub mod gemm_sm90;
+pub mod group;
 mod map;
+pub mod members;
 mod norm;
 mod per_thread;
 mod pool;
@@ -87,6 +89,7 @@ pub struct BodyRow {
 }
 
 /// What a whole kernel is made from.
+#[derive(Clone, Copy)]
 pub struct Whole<'a, 'c> {
     /// The context.
     pub context: &'c Context,
@@ -107,6 +110,7 @@ pub struct Whole<'a, 'c> {
 }
 
 /// A buffer of a launch.
+#[derive(Clone)]
 pub struct Operand<'c> {
     /// Its number among the addresses.
     pub number: u32,
@@ -144,6 +148,7 @@ pub static KERNELS: &[KernelRow] = &[
     per_thread::row("ait.gather"),
     KernelRow { op: "ait.gemm", how: How::Whole { supported: gemm::supported, emit: gemm::emit } },
     per_thread::row("ait.grid_sample"),
+    KernelRow { op: "ait.group", how: How::Whole { supported: group::supported, emit: group::emit } },
     per_thread::row("ait.jagged_to_padded"),
     map::ROW,
     single::NMS,

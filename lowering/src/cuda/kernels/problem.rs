@@ -247,7 +247,7 @@ impl Problem {
     pub fn has_form_of(&self, other: &Problem) -> bool {
         let place = |p: &Place| {
             let folds = [p.batches.len(), p.rows.len(), p.columns.len()];
-            (p.unit_step(), p.batch.is_some(), p.spread.len(), p.inner, folds)
+            (p.batch.is_some(), p.spread.len(), p.inner, folds)
         };
         let extra = |e: &Extra| {
             let along = [&e.row, &e.column, &e.batch].map(Option::is_some);
@@ -257,7 +257,7 @@ impl Problem {
             let places: Vec<_> = std::iter::once(&p.a).chain(p.rights()).map(place).collect();
             let outs: Vec<_> = p.outputs().map(|(out, dtype)| (place(out), dtype)).collect();
             let extras: Vec<_> = p.extras.iter().map(extra).collect();
-            (p.dtype, p.single(), p.spread.len(), p.out_pairs, places, outs, extras)
+            (p.dtype, p.spread.len(), p.out_pairs, places, outs, extras)
         };
         form(self) == form(other)
     }
@@ -328,6 +328,14 @@ pub fn operand_names(problems: &[Problem]) -> Vec<String> {
         }
     }
     names
+}
+
+/// Says that problems are not all of one form, or that there are none.
+pub fn one_form(problems: &[Problem]) -> Result<(), super::gemm_sm90::Illegal> {
+    match problems.first() {
+        Some(first) if problems.iter().all(|problem| problem.has_form_of(first)) => Ok(()),
+        _ => Err(super::gemm_sm90::Illegal("problems that are not all of one form".to_owned())),
+    }
 }
 
 /// The parameters of a kernel as they are collected.

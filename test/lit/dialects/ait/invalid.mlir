@@ -729,6 +729,154 @@ func.func @gemm_c9_dims_without_split(%a: tensor<?x64xf32>, %b: tensor<64x4xf32>
 
 // -----
 
+func.func @group_c1(%x: tensor<4x32xf16>, %w: tensor<8x32xf16>, %f: tensor<8x32xf32>, %b: tensor<8xf16>) {
+  // expected-error @+1 {{'ait.group' op region: expected 2 arguments, one for each operand, got 1}}
+  %0:2 = ait.group(%x, %w : tensor<4x32xf16>, tensor<8x32xf16>) -> tensor<4x8xf16>, tensor<4x8xf16> members {
+  ^bb0(%a: tensor<4x32xf16>):
+    %p = ait.gemm %a, %a row col : tensor<4x32xf16>, tensor<4x32xf16> -> tensor<4x4xf16>
+    ait.yield %p, %p : tensor<4x4xf16>, tensor<4x4xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @group_c1_types(%x: tensor<4x32xf16>, %w: tensor<8x32xf16>, %f: tensor<8x32xf32>, %b: tensor<8xf16>) {
+  // expected-error @+1 {{'ait.group' op region: expected argument #1 to be tensor<8x32xf16>, got tensor<9x32xf16>}}
+  %0:2 = ait.group(%x, %w : tensor<4x32xf16>, tensor<8x32xf16>) -> tensor<4x8xf16>, tensor<4x8xf16> members {
+  ^bb0(%a: tensor<4x32xf16>, %c: tensor<9x32xf16>):
+    ait.yield %a, %a : tensor<4x32xf16>, tensor<4x32xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @group_c2(%x: tensor<4x32xf16>, %w: tensor<8x32xf16>, %f: tensor<8x32xf32>, %b: tensor<8xf16>) {
+  // expected-error @+1 {{'ait.group' op region: expected 'ait.gemm' and constants, got 'ait.softmax'}}
+  %0:2 = ait.group(%x, %w : tensor<4x32xf16>, tensor<8x32xf16>) -> tensor<4x8xf16>, tensor<4x8xf16> members {
+  ^bb0(%a: tensor<4x32xf16>, %c: tensor<8x32xf16>):
+    %p = ait.softmax softmax %a axis 1 : tensor<4x32xf16> -> tensor<4x32xf16>
+    ait.yield %p : tensor<4x32xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @group_c2_members(%x: tensor<4x32xf16>, %w: tensor<8x32xf16>, %f: tensor<8x32xf32>, %b: tensor<8xf16>) {
+  // expected-error @+1 {{'ait.group' op region: expected two members or more, got 1}}
+  %0:2 = ait.group(%x, %w : tensor<4x32xf16>, tensor<8x32xf16>) -> tensor<4x8xf16>, tensor<4x8xf16> members {
+  ^bb0(%a: tensor<4x32xf16>, %c: tensor<8x32xf16>):
+    %p = ait.gemm %a, %c row col : tensor<4x32xf16>, tensor<8x32xf16> -> tensor<4x8xf16>
+    ait.yield %p : tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @group_c2_yield(%x: tensor<4x32xf16>, %w: tensor<8x32xf16>, %f: tensor<8x32xf32>, %b: tensor<8xf16>) {
+  // expected-error @+1 {{'ait.group' op region: expected to yield the 2 results of all members in order}}
+  %0:2 = ait.group(%x, %w : tensor<4x32xf16>, tensor<8x32xf16>) -> tensor<4x8xf16>, tensor<4x8xf16> members {
+  ^bb0(%a: tensor<4x32xf16>, %c: tensor<8x32xf16>):
+    %p = ait.gemm %a, %c row col : tensor<4x32xf16>, tensor<8x32xf16> -> tensor<4x8xf16>
+    %q = ait.gemm %a, %c row col : tensor<4x32xf16>, tensor<8x32xf16> -> tensor<4x8xf16>
+    ait.yield %q, %p : tensor<4x8xf16>, tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @group_c3(%x: tensor<4x32xf16>, %w: tensor<8x32xf16>, %f: tensor<8x32xf32>, %b: tensor<8xf16>) {
+  // expected-error @+1 {{'ait.group' op member #1: expected operands that are arguments of the region}}
+  %0:2 = ait.group(%x, %w : tensor<4x32xf16>, tensor<8x32xf16>) -> tensor<4x8xf16>, tensor<4x8xf16> members {
+  ^bb0(%a: tensor<4x32xf16>, %c: tensor<8x32xf16>):
+    %p = ait.gemm %a, %c row col : tensor<4x32xf16>, tensor<8x32xf16> -> tensor<4x8xf16>
+    %q = ait.gemm %a, %w row col : tensor<4x32xf16>, tensor<8x32xf16> -> tensor<4x8xf16>
+    ait.yield %p, %q : tensor<4x8xf16>, tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @group_c3_dependent(%x: tensor<4x32xf16>, %w: tensor<8x32xf16>, %f: tensor<8x32xf32>, %b: tensor<8xf16>) {
+  // expected-error @+1 {{'ait.group' op member #1: expected operands that are arguments of the region}}
+  %0:2 = ait.group(%x, %w : tensor<4x32xf16>, tensor<8x32xf16>) -> tensor<4x8xf16>, tensor<4x8xf16> members {
+  ^bb0(%a: tensor<4x32xf16>, %c: tensor<8x32xf16>):
+    %p = ait.gemm %a, %c row col : tensor<4x32xf16>, tensor<8x32xf16> -> tensor<4x8xf16>
+    %q = ait.gemm %p, %p row col : tensor<4x8xf16>, tensor<4x8xf16> -> tensor<4x4xf16>
+    ait.yield %p, %q : tensor<4x8xf16>, tensor<4x4xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @group_c4(%x: tensor<4x32xf16>, %w: tensor<8x32xf16>, %f: tensor<8x32xf32>, %b: tensor<8xf16>) {
+  // expected-error @+1 {{'ait.group' op member #1: expected to be like member #0, but they differ in attributes}}
+  %0:2 = ait.group(%x, %w : tensor<4x32xf16>, tensor<8x32xf16>) -> tensor<4x8xf16>, tensor<4x8xf16> members {
+  ^bb0(%a: tensor<4x32xf16>, %c: tensor<8x32xf16>):
+    %p = ait.gemm %a, %c row col : tensor<4x32xf16>, tensor<8x32xf16> -> tensor<4x8xf16>
+    %q = ait.gemm %a, %c row col alpha 2.0 : tensor<4x32xf16>, tensor<8x32xf16> -> tensor<4x8xf16>
+    ait.yield %p, %q : tensor<4x8xf16>, tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @group_c4_element(%x: tensor<4x32xf16>, %w: tensor<8x32xf16>, %f: tensor<8x32xf32>, %b: tensor<8xf16>) {
+  // expected-error @+1 {{'ait.group' op member #1: expected to be like member #0, but they differ in operands or results, rank 2 of f16 and rank 2 of f32}}
+  %0:2 = ait.group(%x, %w, %f : tensor<4x32xf16>, tensor<8x32xf16>, tensor<8x32xf32>) -> tensor<4x8xf16>, tensor<4x8xf16> members {
+  ^bb0(%a: tensor<4x32xf16>, %c: tensor<8x32xf16>, %d: tensor<8x32xf32>):
+    %p = ait.gemm %a, %c row col : tensor<4x32xf16>, tensor<8x32xf16> -> tensor<4x8xf16>
+    %q = ait.gemm %d, %d row col : tensor<8x32xf32>, tensor<8x32xf32> -> tensor<8x8xf32>
+    ait.yield %p, %q : tensor<4x8xf16>, tensor<8x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @group_c4_epilogue(%x: tensor<4x32xf16>, %w: tensor<8x32xf16>, %f: tensor<8x32xf32>, %b: tensor<8xf16>) {
+  // expected-error @+1 {{'ait.group' op member #1: expected to be like member #0, but they differ in the epilogue}}
+  %0:2 = ait.group(%x, %w, %b : tensor<4x32xf16>, tensor<8x32xf16>, tensor<8xf16>) -> tensor<4x8xf16>, tensor<4x8xf16> members {
+  ^bb0(%a: tensor<4x32xf16>, %c: tensor<8x32xf16>, %e: tensor<8xf16>):
+    %p = ait.gemm %a, %c row col extras(%e : tensor<8xf16>) : tensor<4x32xf16>, tensor<8x32xf16> -> tensor<4x8xf16> epilogue {
+    ^bb0(%acc: f32, %v: f16):
+      %t = arith.truncf %acc : f32 to f16
+      %r = arith.addf %t, %v : f16
+      ait.yield %r : f16
+    }
+    %q = ait.gemm %a, %c row col extras(%e : tensor<8xf16>) : tensor<4x32xf16>, tensor<8x32xf16> -> tensor<4x8xf16> epilogue {
+    ^bb0(%acc: f32, %v: f16):
+      %t = arith.truncf %acc : f32 to f16
+      %r = arith.mulf %t, %v : f16
+      ait.yield %r : f16
+    }
+    ait.yield %p, %q : tensor<4x8xf16>, tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @group_c5(%x: tensor<4x32xf16>, %w: tensor<8x32xf16>, %f: tensor<8x32xf32>, %b: tensor<8xf16>) {
+  // expected-error @+1 {{'ait.group' op results: expected tensor<4x8xf16>, tensor<4x8xf16>, as yielded, got tensor<4x8xf16>, tensor<4x9xf16>}}
+  %0:2 = ait.group(%x, %w : tensor<4x32xf16>, tensor<8x32xf16>) -> tensor<4x8xf16>, tensor<4x9xf16> members {
+  ^bb0(%a: tensor<4x32xf16>, %c: tensor<8x32xf16>):
+    %p = ait.gemm %a, %c row col : tensor<4x32xf16>, tensor<8x32xf16> -> tensor<4x8xf16>
+    %q = ait.gemm %a, %c row col : tensor<4x32xf16>, tensor<8x32xf16> -> tensor<4x8xf16>
+    ait.yield %p, %q : tensor<4x8xf16>, tensor<4x8xf16>
+  }
+  return
+}
+
+// -----
+
 func.func @rnn_c1(%x: tensor<2x1x3xf32>, %w: tensor<1x16x5xf32>, %r: tensor<1x16x4xf32>) {
   // expected-error @+1 {{'ait.rnn' op operand 'w': expected I of operand 'x' = 3 in dimension 2, got 5}}
   %0:3 = ait.rnn lstm forward %x, %w, %r operands [] activations [] [] [] : tensor<2x1x3xf32>, tensor<1x16x5xf32>, tensor<1x16x4xf32> -> tensor<2x1x1x4xf32>, tensor<1x1x4xf32>, tensor<1x1x4xf32>

@@ -118,6 +118,22 @@ func.func @b2b_gemm_jagged(%q: tensor<?x4x64xf16>, %k: tensor<?x4x64xf16>, %v: t
   return %0 : tensor<?x4x32xf16>
 }
 
+// CHECK-LABEL: func.func @group(
+// CHECK: %{{.*}}:2 = ait.group(%{{.*}}, %{{.*}}, %{{.*}} : tensor<?x32xf16>, tensor<64x32xf16>, tensor<16x32xf16>) dims(%{{.*}}) -> tensor<4x?x16xf16>, tensor<2x?x8xf16> members {
+// CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<?x32xf16>, %[[B:.*]]: tensor<64x32xf16>, %[[C:.*]]: tensor<16x32xf16>, %[[N:.*]]: index):
+// CHECK-NEXT: %[[P:.*]] = ait.gemm %[[A]], %[[B]] row col split [1, 2] permuted [1, 0, 2] dims(%[[N]])
+// CHECK-NEXT: %[[Q:.*]] = ait.gemm %[[A]], %[[C]] row col split [1, 2] permuted [1, 0, 2] dims(%[[N]])
+// CHECK-NEXT: ait.yield %[[P]], %[[Q]]
+func.func @group(%x: tensor<?x32xf16>, %w: tensor<64x32xf16>, %v: tensor<16x32xf16>, %n: index) -> (tensor<4x?x16xf16>, tensor<2x?x8xf16>) {
+  %0:2 = ait.group(%x, %w, %v : tensor<?x32xf16>, tensor<64x32xf16>, tensor<16x32xf16>) dims(%n) -> tensor<4x?x16xf16>, tensor<2x?x8xf16> members {
+  ^bb0(%a: tensor<?x32xf16>, %b: tensor<64x32xf16>, %c: tensor<16x32xf16>, %m: index):
+    %p = ait.gemm %a, %b row col split [1, 2] permuted [1, 0, 2] dims(%m) : tensor<?x32xf16>, tensor<64x32xf16> -> tensor<4x?x16xf16>
+    %q = ait.gemm %a, %c row col split [1, 2] permuted [1, 0, 2] dims(%m) : tensor<?x32xf16>, tensor<16x32xf16> -> tensor<2x?x8xf16>
+    ait.yield %p, %q : tensor<4x?x16xf16>, tensor<2x?x8xf16>
+  }
+  return %0#0, %0#1 : tensor<4x?x16xf16>, tensor<2x?x8xf16>
+}
+
 // CHECK-LABEL: func.func @conv(
 // CHECK: %{{.*}} = ait.conv %{{.*}}, %{{.*}} strides [2, 2] pads [1, 1, 1, 1] dilations [1, 1] groups 2 extras(%{{.*}} : tensor<8x1x1xf32>) : tensor<?x4x9x9xf32>, tensor<8x2x3x3xf32> -> tensor<?x8x5x5xf32> epilogue {
 func.func @conv(%x: tensor<?x4x9x9xf32>, %w: tensor<8x2x3x3xf32>, %b: tensor<8x1x1xf32>) -> tensor<?x8x5x5xf32> {

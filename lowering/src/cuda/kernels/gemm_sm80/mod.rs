@@ -14,7 +14,8 @@ pub use config::{Config, Kind};
 use super::{
     elements::{ElementSlots, Elements},
     gemm_sm90::Illegal,
-    problem::{BatchSlot, Int, Params, Place, Problem, Region},
+    members,
+    problem::{BatchSlot, Int, Params, Place, Problem, Region, grouped, one_form, operand_names},
 };
 use crate::cuda::{
     emit::{async_copy, scalar::ScalarOps, sync},
@@ -27,7 +28,12 @@ use melior::{Context, ir::Module};
 
 /// A kernel that can be emitted.
 struct Gemm<'p> {
+    /// The first problem of the group; the others have its form.
     problem: &'p Problem,
+    /// Problems of the group.
+    members: usize,
+    /// Has the batch of each only one matrix?
+    single: bool,
     config: Config,
     spec: KernelSpec,
     slots: Slots,
@@ -39,7 +45,23 @@ struct Slots {
     m: Int,
     n: Int,
     k: Int,
+    batch: Int,
     elements: ElementSlots,
+}
+
+impl Slots {
+    /// Adds the parameters of a problem.
+    fn new(params: &mut Params, problem: &Problem) -> Self {
+        Slots {
+            a: OperandSlot::new(params, problem, &problem.a),
+            rights: problem.rights().map(|place| OperandSlot::new(params, problem, place)).collect(),
+            m: params.int(&problem.m),
+            n: params.int(&problem.n),
+            k: params.int(&problem.k),
+            batch: params.int(&problem.batch),
+            elements: ElementSlots::new(params, problem, true),
+        }
+    }
 }
 
 /// Parameters of A or B.
@@ -79,8 +101,21 @@ pub fn emit<'c>(
     config: Config,
     region: Region<'_, 'c>,
 ) -> Result<KernelLaunch, Illegal> {
-    config.check(problem)?;
-    let gemm = Gemm::new(name, problem, config);
+    emit_group(context, module, name, std::slice::from_ref(problem), config, region)
+}
+
+/// The same for a group of problems that are all of one form ([`Problem::has_form_of`]), in one launch.
+pub fn emit_group<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    name: &str,
+    problems: &[Problem],
+    config: Config,
+    region: Region<'_, 'c>,
+) -> Result<KernelLaunch, Illegal> {
+    one_form(problems)?;
+    problems.iter().try_for_each(|problem| config.check(problem))?;
+    let gemm = Gemm::new(name, problems, config);
     gemm.spec.emit(context, module, |b, args| gemm.body(b, module, args, region));
     Ok(gemm.spec.launch())
 }
@@ -98,29 +133,26 @@ impl OperandSlot {
 }
 
 impl<'p> Gemm<'p> {
-    fn new(name: &str, problem: &'p Problem, config: Config) -> Self {
-        let mut params = Params::default();
-        let slots = Slots {
-            a: OperandSlot::new(&mut params, problem, &problem.a),
-            rights: problem.rights().map(|place| OperandSlot::new(&mut params, problem, place)).collect(),
-            m: params.int(&problem.m),
-            n: params.int(&problem.n),
-            k: params.int(&problem.k),
-            elements: ElementSlots::new(&mut params, problem, true),
-        };
+    fn new(name: &str, problems: &'p [Problem], config: Config) -> Self {
+        let problem = &problems[0];
+        let (slots, params) = grouped(problems, Slots::new);
         let [rows, columns] = config.tile().map(i64::from);
-        let tiles = problem.m.clone().ceil_div(rows) * problem.n.clone().ceil_div(columns) * problem.batch.clone();
+        let tiles = |problem: &Problem| {
+            problem.m.clone().ceil_div(rows) * problem.n.clone().ceil_div(columns) * problem.batch.clone()
+        };
+        let tiles = problems.iter().map(tiles).reduce(|sum, tiles| sum + tiles).unwrap_or(0.into());
         let spec = KernelSpec {
             dims: problem.dims.clone(),
-            operands: problem.operand_names(),
-            params: params.list,
+            operands: operand_names(problems),
+            params,
             grid: [tiles, 1.into(), 1.into()],
             block: [config.threads(), 1, 1],
             smem_bytes: config.shared_bytes(problem),
             alignment: config.alignment(problem),
             ..KernelSpec::new(name)
         };
-        Gemm { problem, config, spec, slots }
+        let (members, single) = (problems.len(), problems.iter().all(Problem::single));
+        Gemm { problem, members, single, config, spec, slots }
     }
 
     /// Elements of K in a stage: 128 bytes.
@@ -128,13 +160,30 @@ impl<'p> Gemm<'p> {
         128 / self.problem.dtype.bytes()
     }
 
-    fn body<'c>(&self, b: Builder<'c>, module: &Module<'c>, args: &[Val<'c>], region: Region<'_, 'c>) {
+    /// The parameters of the CTA's problem, and the number of its tile there.
+    fn arguments<'c>(&self, b: Builder<'c>, params: &[Val<'c>]) -> (Vec<Val<'c>>, Val<'c>) {
+        let index = b.sreg("ctaid.x");
+        if self.members == 1 {
+            return (params.to_vec(), index);
+        }
+        let of = |b: Builder<'c>, problem: Val<'c>| members::arguments(b, &self.spec.params, params, problem);
+        let [rows, columns] = self.config.tile().map(i64::from);
+        let at = members::find(b, index, self.members, [b.c32(0), b.c32(0)], |b, problem| {
+            let args = of(b, problem);
+            let (m, n) = (self.slots.m.i32(b, &args), self.slots.n.i32(b, &args));
+            b.muli(b.muli(b.ceil_div_c(m, rows), b.ceil_div_c(n, columns)), self.slots.batch.i32(b, &args))
+        });
+        (of(b, at[0]), b.subi(index, at[1]))
+    }
+
+    fn body<'c>(&self, b: Builder<'c>, module: &Module<'c>, params: &[Val<'c>], region: Region<'_, 'c>) {
         let [rows, columns] = self.config.tile().map(i64::from);
         let shared = dynamic_shared(b, module);
+        let (args, index) = self.arguments(b, params);
+        let args = args.as_slice();
         let (m, n, k) = (self.slots.m.i32(b, args), self.slots.n.i32(b, args), self.slots.k.i32(b, args));
         let (tiles_m, tiles_n) = (b.ceil_div_c(m, rows), b.ceil_div_c(n, columns));
-        let index = b.sreg("ctaid.x");
-        let (batch, tile) = if self.problem.single() {
+        let (batch, tile) = if self.single {
             (b.c32(0), index)
         } else {
             let each = b.muli(tiles_m, tiles_n);

@@ -172,6 +172,15 @@ pub fn choose(sizes: Sizes, problem: &Problem, tma_store: bool, tuning: &Tuning)
     Some(config)
 }
 
+/// The configuration for a group of products: the cheapest one that is legal for all. Groups are not in the tables. Their many tiles are whole: parts that
+/// meet took twice as long wherever they were measured.
+pub fn choose_for_group(sizes: &[Sizes], problems: &[Problem], tma_store: bool) -> Option<Config> {
+    let all = candidates().into_iter().map(|config| adapted(config, tma_store)).filter(|config| config.split == 1);
+    let legal = all.filter(|config| problems.iter().all(|problem| config.check(problem).is_ok()));
+    let expected = legal.filter_map(|config| Some((cost(sizes, &config)?, config)));
+    expected.reduce(|best, next| if next.0 < best.0 { next } else { best }).map(|(_, config)| config)
+}
+
 /// The architecture whose rows of the tables are of this kernel.
 const ARCHITECTURE: &str = "sm_90a";
 
@@ -183,22 +192,25 @@ pub fn adapted(config: Config, tma_store: bool) -> Config {
 /// All candidates that can compute a problem, with the clocks that each is expected to take; `None` where it is not meant for such sizes.
 pub fn legal(sizes: Sizes, problem: &Problem, tma_store: bool) -> Vec<(Option<f64>, Config)> {
     let all = candidates().into_iter().map(|config| adapted(config, tma_store));
-    all.filter(|config| config.check(problem).is_ok()).map(|config| (cost(sizes, &config), config)).collect()
+    all.filter(|config| config.check(problem).is_ok()).map(|config| (cost(&[sizes], &config), config)).collect()
 }
 
-/// Clocks that a configuration is expected to take; `None` where it is not meant for such sizes.
-fn cost(sizes: Sizes, config: &Config) -> Option<f64> {
-    let Sizes { m, n, k, batch } = sizes;
+/// Clocks that a configuration is expected to take for the products of a launch; `None` where it is not meant for such sizes.
+fn cost(group: &[Sizes], config: &Config) -> Option<f64> {
     let [rows, columns] = config.tile().map(i64::from);
+    let m = group.iter().map(|sizes| sizes.m).max()?;
     if config.swapped && (m > columns || columns > 8 && 2 * m <= columns) || !config.swapped && m <= 32 {
         return None;
     }
-    let (lines, across) = if config.swapped { (n, m) } else { (m, n) };
     let split = i64::from(config.split);
-    let blocks = (k + 63) / 64;
-    let tiles = (lines + rows - 1) / rows * ((across + columns - 1) / columns) * batch * split;
+    let blocks = |sizes: &Sizes| (sizes.k + 63) / 64;
+    let tiles_of = |sizes: &Sizes| {
+        let (lines, across) = if config.swapped { (sizes.n, sizes.m) } else { (sizes.m, sizes.n) };
+        (lines + rows - 1) / rows * ((across + columns - 1) / columns) * sizes.batch * split
+    };
+    let tiles: i64 = group.iter().map(tiles_of).sum();
     let slots = SMS * i64::from(config.ctas_per_sm);
-    if split > blocks || split > 1 && tiles > slots {
+    if group.iter().any(|sizes| split > blocks(sizes)) || split > 1 && tiles > slots {
         return None;
     }
     // Sharing and bursts are left to shapes that were measured.
@@ -208,9 +220,10 @@ fn cost(sizes: Sizes, config: &Config) -> Option<f64> {
     debug_assert!(chip::CHIPS.iter().any(|c| c.hopper));
     // CTAs of one multiprocessor share it.
     let per_sm = (tiles + SMS - 1) / SMS;
-    let of_tile = (blocks as f64 / split as f64).ceil();
-    let products = of_tile * 64.0 * (rows * columns) as f64 / FMAS;
-    let loads = of_tile * 128.0 * (rows + columns) as f64 / L2_BYTES;
+    // Of products of several lengths, the tiles' mean.
+    let of_tile = |sizes: &Sizes| (blocks(sizes) as f64 / split as f64).ceil() * tiles_of(sizes) as f64;
+    let of_tile = group.iter().map(of_tile).sum::<f64>() / tiles.max(1) as f64;
+    let most_of_tile = group.iter().map(blocks).max()?.div_euclid(split) as f64;
     let unhidden = match config.schedule {
         Schedule::PingPong if per_sm > 1 => 0.25,
         _ if config.ctas_per_sm > 1 => 0.6,
@@ -224,8 +237,15 @@ fn cost(sizes: Sizes, config: &Config) -> Option<f64> {
         (_, sums) if sums >= 192 => 0.92,
         _ => 0.85,
     };
-    let work = per_sm as f64 * ((products / busy).max(loads) + epilogue);
-    let memory = 2.0 * (batch * (m * k + n * k + m * n)) as f64 / SMS as f64 / MEMORY_BYTES;
+    let clocks = |blocks: f64| {
+        let products = blocks * 64.0 * (rows * columns) as f64 / FMAS;
+        let loads = blocks * 128.0 * (rows + columns) as f64 / L2_BYTES;
+        (products / busy).max(loads) + epilogue
+    };
+    // The longest tile of a group is not shared.
+    let work = (per_sm as f64 * clocks(of_tile)).max(clocks(most_of_tile));
+    let elements = |Sizes { m, n, k, batch }: &Sizes| batch * (m * k + n * k + m * n);
+    let memory = 2.0 * group.iter().map(elements).sum::<i64>() as f64 / SMS as f64 / MEMORY_BYTES;
     let meet = if split > 1 { MEET[usize::from(!config.cluster)] } else { 0.0 };
     Some(work.max(memory) + START + meet)
 }
@@ -271,6 +291,18 @@ mod tests {
             assert_eq!(parse(&config.short_name()), Some(config));
             assert!(names.insert(config.short_name()), "{}", config.short_name());
         }
+    }
+
+    #[test]
+    fn the_tiles_of_a_group_fill_the_machine_together() {
+        let problem =
+            Problem::linear(crate::cuda::kernels::problem::Dtype::F16, Expr::Dim(0), Expr::Dim(1), Expr::Dim(2));
+        let sizes = Sizes { m: 256, n: 768, k: 768, batch: 1 };
+        let alone = choose(sizes, &problem, true, &Tuning::default()).unwrap();
+        let [rows, columns] = alone.tile();
+        let together = choose_for_group(&[sizes; 8], &vec![problem; 8], true).unwrap();
+        let [more_rows, more_columns] = together.tile();
+        assert!(together.split == 1 && more_rows * more_columns > rows * columns, "{}", together.short_name());
     }
 
     #[test]

@@ -19,7 +19,8 @@ pub use config::{Config, Illegal, Schedule};
 
 use super::{
     elements::{ElementSlots, Elements},
-    problem::{Fold, Int, Params, Place, Problem, Region, grouped, operand_names},
+    members,
+    problem::{Fold, Int, Params, Place, Problem, Region, grouped, one_form, operand_names},
 };
 use crate::cuda::{
     emit::{mbarrier, scalar::ScalarOps, sync, tma, wgmma},
@@ -35,6 +36,8 @@ pub(super) struct Gemm<'p> {
     problem: &'p Problem,
     /// Problems of the group.
     members: usize,
+    /// Has the batch of each only one matrix?
+    single: bool,
     config: Config,
     spec: KernelSpec,
     slots: Slots,
@@ -142,10 +145,7 @@ pub fn emit_group<'c>(
     config: Config,
     region: Region<'_, 'c>,
 ) -> Result<KernelLaunch, Illegal> {
-    let Some(first) = problems.first() else { return Err(Illegal("a group of no problems".to_owned())) };
-    if !problems.iter().all(|problem| problem.has_form_of(first)) {
-        return Err(Illegal("problems of several forms".to_owned()));
-    }
+    one_form(problems)?;
     problems.iter().try_for_each(|problem| config.check(problem))?;
     let gemm = Gemm::new(name, problems, config);
     gemm.spec.emit(context, module, |b, args| gemm.body(b, module, args, region));
@@ -182,7 +182,8 @@ impl<'p> Gemm<'p> {
             }),
             ..KernelSpec::new(name)
         };
-        Gemm { problem, members: problems.len(), config, spec, slots }
+        let single = problems.iter().all(Problem::single);
+        Gemm { problem, members: problems.len(), single, config, spec, slots }
     }
 
     fn operand(&self) -> wgmma::Operand {
@@ -205,7 +206,7 @@ impl<'p> Gemm<'p> {
         let config = &self.config;
         let shared = dynamic_shared(b, module);
         // Of a group, those of the first problem.
-        let own = self.arguments(b, params, b.c32(0));
+        let own = members::arguments(b, &self.spec.params, params, b.c32(0));
         let [m, n, batch, blocks] = self.sizes(b, &own);
         let (args, first) = (own.as_slice(), None);
         let frame = Frame { gemm: self, params, args, first, shared, m, n, batch, blocks, region };

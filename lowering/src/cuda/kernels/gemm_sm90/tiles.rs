@@ -46,7 +46,7 @@ impl<'a, 'c> Frame<'a, 'c> {
         };
         let (tiles_m, tiles_n) = (b.ceil_div_c(self.m, rows), b.ceil_div_c(self.n, columns));
         let within = self.first.map_or(tile, |first| b.subi(tile, first));
-        let (batch, within) = if self.gemm.problem.single() {
+        let (batch, within) = if self.gemm.single {
             (b.c32(0), within)
         } else {
             let each = b.muli(tiles_m, tiles_n);

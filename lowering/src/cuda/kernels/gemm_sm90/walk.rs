@@ -1,40 +1,15 @@
 //! The walk of a CTA over the units of work: of one problem, or of a group of problems, one after the other.
 //!
-//! In a kernel for a group, a parameter that differs between the problems is an array of what each has ([`Param::Each`]). A walk knows the problem
-//! that it is in and that problem's first tile; it only goes forward. Inside [`Frame::within`] all parameters are those of the unit's problem, so that the
-//! rest of the kernel is the same for one problem and for many.
+//! A walk knows the problem that it is in and that problem's first tile; it only goes forward. Inside [`Frame::within`] all parameters are those of the
+//! unit's problem, so that the rest of the kernel is the same for one problem and for many.
 
-use super::{Frame, Gemm};
-use crate::cuda::emit::{memory, scalar::ScalarOps};
-use aitmlir_dialects::{
-    builder::{Builder, results_of},
-    types::{Types, Val},
+use super::Frame;
+use crate::cuda::{
+    emit::scalar::ScalarOps,
+    kernels::{members, problem::Int},
 };
+use aitmlir_dialects::{builder::Builder, types::Val};
 use kernel_launch::Param;
-use melior::ir::{Region, Type};
-
-impl Gemm<'_> {
-    /// The parameters of a problem of the group, from the kernel's; these are those where there is one problem.
-    pub(super) fn arguments<'c>(&self, b: Builder<'c>, params: &[Val<'c>], problem: Val<'c>) -> Vec<Val<'c>> {
-        let of_problem = |(param, value): (&Param, &Val<'c>)| match param {
-            Param::Each(list) => element(b, *value, problem, list),
-            _ => *value,
-        };
-        self.spec.params.iter().zip(params).map(of_problem).collect()
-    }
-}
-
-/// Element `problem` of an array of parameters: a scalar's value, or the address of a tensor map.
-fn element<'c>(b: Builder<'c>, array: Val<'c>, problem: Val<'c>, list: &[Param]) -> Val<'c> {
-    let (bytes, r#type) = match list.first() {
-        Some(Param::Map(_)) => (128, None),
-        Some(Param::I32(_)) => (4, Some(b.context().int_type(32))),
-        Some(Param::Pointer { .. } | Param::Workspace { .. }) => (8, Some(b.parse_type("!llvm.ptr<1>"))),
-        _ => (8, Some(b.context().int_type(64))),
-    };
-    let place = memory::offset(b, array, b.wide_u(b.mul_c(problem, bytes)));
-    r#type.map_or(place, |r#type: Type<'c>| b.op1("llvm.load", &[place], r#type, &[]))
-}
 
 impl<'a, 'c> Frame<'a, 'c> {
     /// How many units there are for each cluster that shares an operand, or for each CTA.
@@ -63,31 +38,21 @@ impl<'a, 'c> Frame<'a, 'c> {
     pub(super) fn find(&self, b: Builder<'c>, index: Val<'c>, from: &[Val<'c>]) -> Vec<Val<'c>> {
         let [problem, first] = from else { return vec![] };
         let tile = b.div_c(index, i64::from(self.gemm.config.split));
-        let i32_type = b.context().int_type(32);
-        let before = b.region(&[i32_type; 2], |b, at| {
-            let end = self.within(b, at, |frame| b.addi(at[1], frame.tiles(b)));
-            let more = b.cmpi("slt", at[0], b.c32(self.gemm.members as i64 - 1));
-            let further = b.and(b.cmpi("sge", tile, end), more);
-            b.op("scf.condition", &[further, at[0], at[1], end], &[], &[], vec![]);
-        });
-        let after = b.region(&[i32_type; 3], |b, at| {
-            b.op("scf.yield", &[b.add_c(at[0], 1), at[2]], &[], &[], vec![]);
-        });
-        let regions: Vec<Region<'c>> = vec![before, after];
-        results_of(b.op("scf.while", &[*problem, *first], &[i32_type; 3], &[], regions))[..2].to_vec()
+        members::find(b, tile, self.gemm.members, [*problem, *first], |b, problem| {
+            self.within(b, &[problem, *first], |frame| frame.tiles(b))
+        })
     }
 
     /// The frame of the problem that [`Frame::find`] has found.
     pub(super) fn within<R>(&self, b: Builder<'c>, at: &[Val<'c>], body: impl FnOnce(&Frame<'_, 'c>) -> R) -> R {
         let [problem, first] = at else { return body(self) };
-        let args = self.gemm.arguments(b, self.params, *problem);
+        let args = members::arguments(b, &self.gemm.spec.params, self.params, *problem);
         let [m, n, batch, blocks] = self.gemm.sizes(b, &args);
         body(&Frame { args: &args, first: Some(*first), m, n, batch, blocks, ..*self })
     }
 
     /// Have all problems as many blocks of K?
     pub(super) fn same_depth(&self) -> bool {
-        use crate::cuda::kernels::problem::Int;
         match self.gemm.slots.k {
             Int::Known(_) => true,
             Int::Param(i) => !matches!(self.gemm.spec.params[i], Param::Each(_)),

@@ -1,10 +1,14 @@
-//! Groups of products in one launch of the kernel of sm_90a, on the simulator.
+//! Groups of products in one launch, on the simulator.
 
 use crate::{
     case::{Case, Kernel, PLAIN},
     simulate,
 };
-use aitmlir_lowering::cuda::kernels::{gemm_sm90::Config, problem::Problem};
+use aitmlir_lowering::cuda::kernels::{
+    gemm_sm80,
+    gemm_sm90::Config,
+    problem::{Dtype, Problem},
+};
 use kernel_launch::{Expr, Param};
 
 /// Which sizes are known when the kernel is compiled.
@@ -37,7 +41,11 @@ fn problems(cases: &[Case], known: Known) -> Vec<Problem> {
 }
 
 fn run(cases: &[Case], known: Known, config: Config, sms: i64) {
-    let (ptx, launch) = Kernel::Sm90(config).compile(&problems(cases, known), cases[0].code());
+    run_kernel(cases, known, Kernel::Sm90(config), sms);
+}
+
+fn run_kernel(cases: &[Case], known: Known, kernel: Kernel, sms: i64) {
+    let (ptx, launch) = kernel.compile(&problems(cases, known), cases[0].code());
     let inputs: Vec<_> = cases.iter().enumerate().map(|(i, case)| case.inputs(10 * i as u64 + 1)).collect();
     let buffers: Vec<_> = cases.iter().zip(&inputs).flat_map(|(case, inputs)| case.buffers(inputs)).collect();
     let dims: Vec<i64> = cases.iter().flat_map(|case| [case.m, case.n, case.k]).map(|n| n as i64).collect();
@@ -94,12 +102,28 @@ fn matrices_of_batches_and_other_layouts() {
 }
 
 #[test]
+fn the_kernel_of_sm_80_takes_groups_of_any_size_and_alignment() {
+    use gemm_sm80::Config;
+    let narrow = Config { copy_bytes: [2, 2], ..Config::SMALL };
+    let sizes = [[70, 67, 33], [0, 5, 9], [1, 1, 1], [130, 3, 0], [5, 129, 75]];
+    for known in [Known::All, Known::None] {
+        run_kernel(&sized(&sizes, Case { bias: true, ..PLAIN }), known, Kernel::Sm80(narrow), 2);
+    }
+    run_kernel(&sized(&[[136, 72, 40], [8, 264, 72]], PLAIN), Known::Columns, Kernel::Sm80(Config::LARGE), 2);
+    let like = Case { dtype: Dtype::F32, out: Dtype::F32, inner: [true, false], batch: 2, ..PLAIN };
+    let config = Config { copy_bytes: [4, 4], ..Config::SMALL_FMA };
+    run_kernel(&sized(&[[20, 30, 33], [70, 5, 9]], like), Known::None, Kernel::Sm80(config), 2);
+}
+
+#[test]
 fn a_large_group_neither_spills_nor_serialises() {
     let cases: Vec<Case> = (0..60).map(|i| Case { m: 8 * i, n: 256, k: 128, ..PLAIN }).collect();
     let problems = problems(&cases, Known::Columns);
     Kernel::Sm90(Config::PING_PONG).assemble_group(&problems);
     let (_, launch) = Kernel::Sm90(Config::PING_PONG).compile(&problems, PLAIN.code());
     assert!(launch.params.iter().map(Param::bytes).sum::<u64>() > 20_000);
+    let cases: Vec<Case> = (0..250).map(|i| Case { m: i, n: 24, k: 32, ..PLAIN }).collect();
+    Kernel::Sm80(gemm_sm80::Config::SMALL).assemble_group(&self::problems(&cases, Known::None));
 }
 
 #[test]
