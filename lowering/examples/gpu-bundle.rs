@@ -10,6 +10,7 @@ use aitmlir_lowering::cuda::{
         b2b, b2b_sm90, gemm_sm80,
         gemm_sm90::{self, Config, choose::candidates},
         problem::{Dtype, Fold, Place, Problem},
+        sequences::Sequences,
     },
     ptxas::{KernelReport, Ptxas},
 };
@@ -192,15 +193,15 @@ fn compile(name: &str, kernel: Kernel, epilogue: &str, dtype: Dtype) -> Result<(
     Ok((codegen::ptx(&context, &mut module, chip)?, launch))
 }
 
-/// PTX of sigmoid(Q K^T + bias) V, sizes B, H, M, N at run time.
-fn compile_b2b(name: &str, depth: i64) -> Result<(String, KernelLaunch), Box<dyn Error>> {
+/// sigmoid(Q K^T + bias) V, sizes B, H, M, N at run time.
+fn dense(depth: i64) -> b2b::Problem {
     use b2b::{Bias, Problem, Side};
     let (batch, heads, m, n) = (Expr::Dim(0), Expr::Dim(1), Expr::Dim(2), Expr::Dim(3));
     let side = |operand, lines: &Expr, line: Expr| {
         let head = lines.clone() * line.clone();
         Side { operand, batch: head.clone() * heads.clone(), head, line, column: 1.into() }
     };
-    let problem = Problem {
+    Problem {
         dtype: Dtype::F16,
         sides: [(0, &m), (1, &n), (2, &n), (4, &m)].map(|(operand, lines)| side(operand, lines, depth.into())),
         bias: Some(Bias::Boxes(side(3, &m, n.clone()))),
@@ -214,10 +215,37 @@ fn compile_b2b(name: &str, depth: i64) -> Result<(String, KernelLaunch), Box<dyn
         causal: CausalKind::None,
         dims: ["b", "h", "m", "n"].map(str::to_owned).to_vec(),
         operands: ["q", "k", "v", "bias", "out"].map(str::to_owned).to_vec(),
+    }
+}
+
+/// sigmoid(Q K^T) V of the sequences of jagged rows [T, H, depth].
+fn jagged(depth: i64, max_length: i64) -> b2b::Problem {
+    let (total, count, heads) = (Expr::Dim(0), Expr::Dim(1), Expr::Dim(2));
+    let side = |operand| {
+        let line = heads.clone() * depth;
+        b2b::Side { operand, batch: 0.into(), head: depth.into(), line, column: 1.into() }
     };
+    let sequences =
+        Sequences { offsets: 3, wide: false, total, max_length, count: count.clone(), record: 5, site: 0.into() };
+    b2b::Problem {
+        sides: [0, 1, 2, 4].map(side),
+        bias: None,
+        batch: count,
+        heads: heads.clone(),
+        m: max_length.into(),
+        n: max_length.into(),
+        sequences: Some(sequences),
+        dims: ["t", "b", "h"].map(str::to_owned).to_vec(),
+        operands: ["q", "k", "v", "offsets", "out", "record"].map(str::to_owned).to_vec(),
+        ..dense(depth)
+    }
+}
+
+/// PTX of a back-to-back product.
+fn compile_b2b(name: &str, problem: &b2b::Problem) -> Result<(String, KernelLaunch), Box<dyn Error>> {
     let context = new_context();
     let mut module = Module::new(Location::unknown(&context));
-    let launch = b2b_sm90::emit(&context, &module, name, &problem, &|b, score, bias, _| {
+    let launch = b2b_sm90::emit(&context, &module, name, problem, &|b, score, bias, _| {
         let half = b.float(b.context().f32_type(), 0.5);
         let x = bias.map_or(score, |bias| b.addf(score, bias));
         b.addf(b.mulf(b.approximate("tanh.approx.f32", b.mulf(x, half)), half), half)
@@ -277,13 +305,19 @@ fn main() -> Result<(), Box<dyn Error>> {
             entries.push(Entry { file, epilogue, dtype: dtype.name(), config: shape, launch, report, compile_ms });
         }
     }
-    for depth in [64, 128] {
-        let name = format!("b2b_sm90_f16_sigmoid_d{depth}");
+    let back_to_back = [
+        ("b2b_sm90_f16_sigmoid_d64", "b2b_sigmoid", 64, dense(64)),
+        ("b2b_sm90_f16_sigmoid_d128", "b2b_sigmoid", 128, dense(128)),
+        ("b2b_sm90_f16_jagged_l512", "b2b_jagged", 512, jagged(64, 512)),
+        ("b2b_sm90_f16_jagged_l2048", "b2b_jagged", 2048, jagged(64, 2048)),
+    ];
+    for (name, epilogue, columns, problem) in back_to_back {
+        let name = name.to_owned();
         if !wanted(&name) {
             continue;
         }
         let start = Instant::now();
-        let (ptx, launch) = compile_b2b(&name, depth)?;
+        let (ptx, launch) = compile_b2b(&name, &problem)?;
         let assembled = ptxas.assemble(&ptx, chip)?;
         let report = assembled.kernels.into_iter().next().ok_or("ptxas says nothing of the kernel")?;
         if report.spills() || report.serialised() {
@@ -294,7 +328,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let config = Shape {
             name: name.clone(),
             rows: 128,
-            columns: depth as u32,
+            columns,
             split: 1,
             cluster: false,
             swapped: false,
@@ -303,7 +337,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         let compile_ms = start.elapsed().as_millis();
         println!("{name}: {} registers, {compile_ms} ms", report.registers);
-        entries.push(Entry { file, epilogue: "b2b_sigmoid", dtype: "f16", config, launch, report, compile_ms });
+        entries.push(Entry { file, epilogue, dtype: "f16", config, launch, report, compile_ms });
     }
     fs::write(folder.join("kernels.json"), serde_json::to_string_pretty(&entries)?)?;
     println!("{} kernels in {}, ptxas {}", entries.len(), folder.display(), ptxas.version()?);

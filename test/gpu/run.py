@@ -64,7 +64,7 @@ def main():
     only_b2b = sys.argv[2:] == ["b2b"]
     table = {"total": 0, "pass": 0} if only_b2b else run_cells(deadline)
     results, bad = ([], []) if only_b2b else run(deadline)
-    b2b = run_alone("b2b.py", HERE, 3, deadline)
+    b2b = run_alone("b2b.py", HERE, 5, deadline)
     groups = [] if only_b2b else run_alone("groups.py", HERE / "groups", 20, deadline)
     import torch
 
