@@ -323,36 +323,55 @@ impl<'a, 'c> Frame<'a, 'c> {
     }
 
     fn produce(&self, b: Builder<'c>) {
-        let kernel = self.kernel;
-        let zero = b.c32(0);
-        let [k_bytes, v_bytes, _] = kernel.stage_parts();
-        let depth_boxes = padded(kernel.problem.depth) / 64;
-        let width_boxes = padded(kernel.problem.width) / 64;
         self.each_unit(b, true, |b, unit, state| {
-            let [q_stage, q_at, q_phase] = self.query(b, state[2]);
-            mbarrier::wait(b, self.empty(b, q_stage), b.xor(q_phase, b.c32(1)));
-            let full = self.full(b, q_stage);
-            mbarrier::expect(b, full, b.c32(depth_boxes * TILE * 128));
-            self.load(b, 0, q_at, [zero, unit.row], unit, depth_boxes, TILE, full);
-            let ring = b.for_(unit.first, unit.last, b.c32(1), &state[..2], |b, block, ring| {
-                mbarrier::wait(b, self.empty(b, ring[0]), b.xor(ring[1], b.c32(1)));
-                let full = self.full(b, ring[0]);
-                mbarrier::expect(b, full, b.c32(kernel.stage_bytes()));
-                let at = self.stage_at(b, ring[0]);
-                let line = b.mul_c(block, TILE);
-                self.load(b, 1, at, [zero, line], unit, depth_boxes, TILE, full);
-                self.load(b, 2, b.add_c(at, k_bytes), [zero, line], unit, width_boxes, TILE, full);
-                if kernel.maps[4].is_some() {
-                    for half in 0..2 {
-                        let row = b.add_c(unit.row, 64 * half);
-                        let at = b.add_c(at, k_bytes + v_bytes + half * 2 * 64 * 128);
-                        self.load(b, 4, at, [line, row], unit, 2, 64, full);
-                    }
-                }
-                self.next_stage(b, ring[0], ring[1]).to_vec()
-            });
-            vec![ring[0], ring[1], b.add_c(state[2], 1)]
+            let (ring, count) = (&state[..2], state[2]);
+            let (first, ring) = if self.kernel.queries > 1 {
+                self.load_query(b, unit, count);
+                (unit.first, ring.to_vec())
+            } else {
+                // The only buffer of Q is free when the rows before are done and stored; the first block can be on its way by then.
+                let types = [b.context().int_type(32); 2];
+                let some = b.cmpi("slt", unit.first, unit.last);
+                let ring = b.if_(some, &types, |b| self.load_block(b, unit, unit.first, ring), |_| ring.to_vec());
+                self.load_query(b, unit, count);
+                (b.add_c(unit.first, 1), ring)
+            };
+            let ring =
+                b.for_(first, unit.last, b.c32(1), &ring, |b, block, ring| self.load_block(b, unit, block, ring));
+            vec![ring[0], ring[1], b.add_c(count, 1)]
         });
+    }
+
+    /// Loads the rows of Q of this CTA's unit number `count`.
+    fn load_query(&self, b: Builder<'c>, unit: &Unit<'c>, count: Val<'c>) {
+        let boxes = padded(self.kernel.problem.depth) / 64;
+        let [stage, at, phase] = self.query(b, count);
+        mbarrier::wait(b, self.empty(b, stage), b.xor(phase, b.c32(1)));
+        let full = self.full(b, stage);
+        mbarrier::expect(b, full, b.c32(boxes * TILE * 128));
+        self.load(b, 0, at, [b.c32(0), unit.row], unit, boxes, TILE, full);
+    }
+
+    /// Loads a block of K, V and the bias into the next stage of the ring; the ring after it.
+    fn load_block(&self, b: Builder<'c>, unit: &Unit<'c>, block: Val<'c>, ring: &[Val<'c>]) -> Vec<Val<'c>> {
+        let kernel = self.kernel;
+        let [k_bytes, v_bytes, _] = kernel.stage_parts();
+        let [depth_boxes, width_boxes] = [kernel.problem.depth, kernel.problem.width].map(|n| padded(n) / 64);
+        mbarrier::wait(b, self.empty(b, ring[0]), b.xor(ring[1], b.c32(1)));
+        let full = self.full(b, ring[0]);
+        mbarrier::expect(b, full, b.c32(kernel.stage_bytes()));
+        let at = self.stage_at(b, ring[0]);
+        let (zero, line) = (b.c32(0), b.mul_c(block, TILE));
+        self.load(b, 1, at, [zero, line], unit, depth_boxes, TILE, full);
+        self.load(b, 2, b.add_c(at, k_bytes), [zero, line], unit, width_boxes, TILE, full);
+        if kernel.maps[4].is_some() {
+            for half in 0..2 {
+                let row = b.add_c(unit.row, 64 * half);
+                let at = b.add_c(at, k_bytes + v_bytes + half * 2 * 64 * 128);
+                self.load(b, 4, at, [line, row], unit, 2, 64, full);
+            }
+        }
+        self.next_stage(b, ring[0], ring[1]).to_vec()
     }
 
     /// Loads `boxes` boxes of 64 columns and `lines` lines of operand `which`, one after the other.
