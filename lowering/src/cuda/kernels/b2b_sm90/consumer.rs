@@ -1,6 +1,6 @@
 //! The consumers: scores by `wgmma`, the scalar code on them in registers, and the second product from registers.
 
-use super::{Bias, Dtype, Frame, Jagged, TILE, Unit, padded};
+use super::{Bias, Dtype, Frame, Jagged, Part, TILE, Unit, padded};
 use crate::cuda::emit::{
     i64c, matrix, mbarrier, memory,
     scalar::ScalarOps,
@@ -42,15 +42,15 @@ impl<'a, 'c> Frame<'a, 'c> {
         let id = b.and(b.sreg("tid.x"), b.c32(127));
         let thread = Thread { group, id, warp: b.shr_c(id, 5), lane: b.and(id, b.c32(31)) };
         self.each_unit(b, false, |b, unit, state| {
-            let [q_stage, q_at, q_phase] = self.query(b, state[2]);
+            let [q_buffer, q_at, q_phase] = self.query(b, state[2]);
             let q_at = b.addi(q_at, b.mul_c(thread.group, HALF));
-            mbarrier::wait(b, self.full(b, q_stage), q_phase);
+            mbarrier::wait(b, self.full(b, Part::Query, q_buffer), q_phase);
             let (sums, ring) = self.multiply(b, thread, unit, q_at, &state[..2]);
             self.store(b, thread, unit, q_at, sums);
             // The result has been read from where Q was.
             b.when(b.cmpi("eq", thread.id, b.c32(0)), |b| {
                 tma::wait_read(b, 0);
-                mbarrier::arrive(b, self.empty(b, q_stage));
+                mbarrier::arrive(b, self.empty(b, Part::Query, q_buffer));
             });
             vec![ring[0], ring[1], b.add_c(state[2], 1)]
         });
@@ -70,24 +70,32 @@ impl<'a, 'c> Frame<'a, 'c> {
         let state = [Sums::zero(b, n).value, ring[0], ring[1], ring[0]];
         let state = b.for_(unit.first, unit.last, b.c32(1), &state, |b, block, state| {
             let (stage, phase, before) = (state[1], state[2], state[3]);
-            mbarrier::wait(b, self.full(b, stage), phase);
+            mbarrier::wait(b, self.full(b, Part::Key, stage), phase);
             let scores = self.scores(b, q_at, stage);
             // The scores are there, and the second product of the block before is done.
             let done = wgmma::wait_for(b, &[scores, Sums { value: state[0], n }]);
-            self.bias_was_read(b);
+            b.when(leader, |b| mbarrier::arrive(b, self.empty(b, Part::Key, stage)));
             b.when(b.binary("arith.andi", leader, b.cmpi("sgt", block, unit.first)), |b| {
-                mbarrier::arrive(b, self.empty(b, before));
+                mbarrier::arrive(b, self.empty(b, Part::Value, before));
             });
+            if self.kernel.maps[4].is_some() {
+                mbarrier::wait(b, self.full(b, Part::Bias, stage), phase);
+            }
             let weights = self.weights(b, thread, unit, block, stage, done[0]);
+            if self.kernel.maps[4].is_some() {
+                // Every lane has read it before one says that the warp has.
+                sync::warp_barrier(b);
+                b.when(leader, |b| mbarrier::arrive(b, self.empty(b, Part::Bias, stage)));
+            }
+            mbarrier::wait(b, self.full(b, Part::Value, stage), phase);
             self.clear_values(b, thread, unit, block, stage);
             let sums = self.accumulate(b, stage, &weights, done[1]);
             let [next, next_phase] = self.next_stage(b, stage, phase);
             vec![sums.value, next, next_phase, stage]
         });
         let sums = wgmma::wait_for(b, &[Sums { value: state[0], n }])[0];
-        self.bias_was_read(b);
         b.when(b.binary("arith.andi", leader, b.cmpi("sgt", unit.last, unit.first)), |b| {
-            mbarrier::arrive(b, self.empty(b, state[3]));
+            mbarrier::arrive(b, self.empty(b, Part::Value, state[3]));
         });
         (sums, vec![state[1], state[2]])
     }
@@ -115,13 +123,6 @@ impl<'a, 'c> Frame<'a, 'c> {
             sync::fence_async_shared(b);
             sync::named_barrier(b, b.c32(BOTH_BARRIER), 256);
         });
-    }
-
-    /// Every lane has read the bias of a block before one lane says that the warp has.
-    fn bias_was_read(&self, b: Builder<'c>) {
-        if self.kernel.maps[4].is_some() {
-            sync::warp_barrier(b);
-        }
     }
 
     /// Q K^T of this warpgroup's 64 rows and a block's 128 columns, under way.

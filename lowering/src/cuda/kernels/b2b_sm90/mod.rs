@@ -1,7 +1,7 @@
 //! Back-to-back products on sm_90a: out = act(Q K^T, bias) V without softmax.
 //!
 //! A CTA has 128 rows of Q, 64 for each of two consumer warpgroups; it walks the rows of K and V in blocks of 128, which a producer loads through TMA
-//! into a ring. The first product's sums become, through the scalar code, the A operand of the second one in registers. A bias of
+//! into a ring; each of their parts is free as soon as it was read. The first product's sums become, through the scalar code, the A operand of the second one in registers. A bias of
 //! [M, N] is loaded with the blocks, and read by `ldmatrix` in the layout of the sums; one that TMA does not take, or that broadcasts along M or N, is read
 //! element by element. Where there is room Q has two buffers, so that the next rows are on their way before these are done.
 //!
@@ -56,6 +56,24 @@ struct Jagged {
     line: Int,
     head: Int,
 }
+
+/// What is loaded, and freed, by itself: Q, and the parts of a stage.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Query,
+    Key,
+    Bias,
+    Value,
+}
+
+impl Part {
+    const ALL: [Part; 4] = [Part::Query, Part::Key, Part::Bias, Part::Value];
+}
+
+/// Stages of the ring, and buffers of Q, at most.
+const MOST_STAGES: i64 = 4;
+/// Bytes of all barriers: full ones, then empty ones.
+const BARRIER_BYTES: i64 = 2 * 8 * MOST_STAGES * Part::ALL.len() as i64;
 
 /// What all parts of the kernel see.
 #[derive(Clone, Copy)]
@@ -159,9 +177,9 @@ impl<'p> Kernel<'p> {
         let mut kernel =
             Kernel { problem, spec, stages: 1, queries: 1, maps, common, elements, jagged, m, n, heads, batch };
         let fits = |kernel: &Kernel<'_>, [stages, queries]: [i64; 2]| {
-            queries * kernel.q_bytes() + stages * kernel.stage_bytes() + 256 <= 232_448
+            queries * kernel.q_bytes() + stages * kernel.stage_bytes() + BARRIER_BYTES <= 232_448
         };
-        while kernel.stages < 4 && fits(&kernel, [kernel.stages + 1, 1]) {
+        while kernel.stages < MOST_STAGES && fits(&kernel, [kernel.stages + 1, 1]) {
             kernel.stages += 1;
         }
         if fits(&kernel, [kernel.stages, 2]) {
@@ -173,7 +191,7 @@ impl<'p> Kernel<'p> {
             params: params.list,
             grid: [units.min(Expr::Sms), 1.into(), 1.into()],
             block: [384, 1, 1],
-            smem_bytes: (kernel.barriers() + 256) as u32,
+            smem_bytes: (kernel.barriers() + BARRIER_BYTES) as u32,
             alignment: 16,
             ..KernelSpec::new(name)
         };
@@ -213,9 +231,12 @@ impl<'p> Kernel<'p> {
                 for map in self.maps.into_iter().flatten() {
                     tma::prefetch_map(b, args[map]);
                 }
-                for stage in 0..self.stages + self.queries {
-                    mbarrier::init(b, frame.full(b, b.c32(stage)), 1);
-                    mbarrier::init(b, frame.empty(b, b.c32(stage)), if stage >= self.stages { 2 } else { 8 });
+                for part in Part::ALL {
+                    let (buffers, readers) = if part == Part::Query { (self.queries, 2) } else { (self.stages, 8) };
+                    for buffer in 0..buffers {
+                        mbarrier::init(b, frame.full(b, part, b.c32(buffer)), 1);
+                        mbarrier::init(b, frame.empty(b, part, b.c32(buffer)), readers);
+                    }
                 }
                 mbarrier::fence_init(b);
             });
@@ -242,22 +263,23 @@ impl<'p> Kernel<'p> {
 }
 
 impl<'a, 'c> Frame<'a, 'c> {
-    /// The barrier of a full stage; those from number `stages` on are those of Q.
-    fn full(&self, b: Builder<'c>, stage: Val<'c>) -> Val<'c> {
-        b.add_c(b.addi(self.shared, b.mul_c(stage, 8)), self.kernel.barriers())
+    /// The barrier that says that a part of a buffer is full.
+    fn full(&self, b: Builder<'c>, part: Part, buffer: Val<'c>) -> Val<'c> {
+        let first = self.kernel.barriers() + 8 * MOST_STAGES * part as i64;
+        b.add_c(b.addi(self.shared, b.mul_c(buffer, 8)), first)
     }
 
-    /// The barrier of an empty stage; those from number `stages` on are those of Q.
-    fn empty(&self, b: Builder<'c>, stage: Val<'c>) -> Val<'c> {
-        b.add_c(self.full(b, stage), 8 * (self.kernel.stages + self.kernel.queries))
+    /// The barrier that says that it may be filled.
+    fn empty(&self, b: Builder<'c>, part: Part, buffer: Val<'c>) -> Val<'c> {
+        b.add_c(self.full(b, part, buffer), BARRIER_BYTES / 2)
     }
 
-    /// Of this CTA's unit number `count`: the stage of its Q, where that is, and the parity of its phase.
+    /// Of this CTA's unit number `count`: the buffer of its Q, where that is, and the parity of its phase.
     fn query(&self, b: Builder<'c>, count: Val<'c>) -> [Val<'c>; 3] {
         let queries = self.kernel.queries;
         let buffer = b.rem_c(count, queries);
         let at = b.addi(self.shared, b.mul_c(buffer, self.kernel.q_bytes()));
-        [b.add_c(buffer, self.kernel.stages), at, b.and(b.div_c(count, queries), b.c32(1))]
+        [buffer, at, b.and(b.div_c(count, queries), b.c32(1))]
     }
 
     fn next_stage(&self, b: Builder<'c>, stage: Val<'c>, phase: Val<'c>) -> [Val<'c>; 2] {
@@ -345,33 +367,40 @@ impl<'a, 'c> Frame<'a, 'c> {
     /// Loads the rows of Q of this CTA's unit number `count`.
     fn load_query(&self, b: Builder<'c>, unit: &Unit<'c>, count: Val<'c>) {
         let boxes = padded(self.kernel.problem.depth) / 64;
-        let [stage, at, phase] = self.query(b, count);
-        mbarrier::wait(b, self.empty(b, stage), b.xor(phase, b.c32(1)));
-        let full = self.full(b, stage);
-        mbarrier::expect(b, full, b.c32(boxes * TILE * 128));
+        let [buffer, at, phase] = self.query(b, count);
+        let full = self.refill(b, Part::Query, buffer, phase, boxes * TILE * 128);
         self.load(b, 0, at, [b.c32(0), unit.row], unit, boxes, TILE, full);
     }
 
-    /// Loads a block of K, V and the bias into the next stage of the ring; the ring after it.
+    /// Waits until a part of a buffer may be filled, with `bytes` bytes; the barrier that they arrive at.
+    fn refill(&self, b: Builder<'c>, part: Part, buffer: Val<'c>, phase: Val<'c>, bytes: i64) -> Val<'c> {
+        mbarrier::wait(b, self.empty(b, part, buffer), b.xor(phase, b.c32(1)));
+        let full = self.full(b, part, buffer);
+        mbarrier::expect(b, full, b.c32(bytes));
+        full
+    }
+
+    /// Loads a block of K, V and the bias into the next stage of the ring, each when its place is free; the ring after it.
     fn load_block(&self, b: Builder<'c>, unit: &Unit<'c>, block: Val<'c>, ring: &[Val<'c>]) -> Vec<Val<'c>> {
         let kernel = self.kernel;
-        let [k_bytes, v_bytes, _] = kernel.stage_parts();
+        let [k_bytes, v_bytes, bias_bytes] = kernel.stage_parts();
         let [depth_boxes, width_boxes] = [kernel.problem.depth, kernel.problem.width].map(|n| padded(n) / 64);
-        mbarrier::wait(b, self.empty(b, ring[0]), b.xor(ring[1], b.c32(1)));
-        let full = self.full(b, ring[0]);
-        mbarrier::expect(b, full, b.c32(kernel.stage_bytes()));
-        let at = self.stage_at(b, ring[0]);
+        let (stage, phase) = (ring[0], ring[1]);
+        let at = self.stage_at(b, stage);
         let (zero, line) = (b.c32(0), b.mul_c(block, TILE));
+        let full = self.refill(b, Part::Key, stage, phase, k_bytes);
         self.load(b, 1, at, [zero, line], unit, depth_boxes, TILE, full);
-        self.load(b, 2, b.add_c(at, k_bytes), [zero, line], unit, width_boxes, TILE, full);
         if kernel.maps[4].is_some() {
+            let full = self.refill(b, Part::Bias, stage, phase, bias_bytes);
             for half in 0..2 {
                 let row = b.add_c(unit.row, 64 * half);
                 let at = b.add_c(at, k_bytes + v_bytes + half * 2 * 64 * 128);
                 self.load(b, 4, at, [line, row], unit, 2, 64, full);
             }
         }
-        self.next_stage(b, ring[0], ring[1]).to_vec()
+        let full = self.refill(b, Part::Value, stage, phase, v_bytes);
+        self.load(b, 2, b.add_c(at, k_bytes), [zero, line], unit, width_boxes, TILE, full);
+        self.next_stage(b, stage, phase).to_vec()
     }
 
     /// Loads `boxes` boxes of 64 columns and `lines` lines of operand `which`, one after the other.
