@@ -2,5 +2,6 @@
 
 include "CuteAsyncOps.td"
 include "CuteCoordOps.td"
+include "CuteEdgeOps.td"
 include "CuteLayoutOps.td"
 include "CuteViewOps.td"

@@ -98,7 +98,7 @@ def Cute_Layout : Cute_Type<"Layout", "layout"> {
 def Cute_MmaAtom : Cute_Type<"MmaAtom", "mma_atom"> {
   let summary = "One matrix multiply-accumulate instruction";
   let description = [{
-    `mma.sync.mMnNkK.D.A.B.C`, `wgmma.mMnNkK.D.A.B.ss.AMAJOR.BMAJOR`, `wgmma.mMnNkK.D.A.B.rs.BMAJOR`.
+    `fma.TYPE` (a multiply-add of one thread), `mma.sync.mMnNkK.D.A.B.C`, `wgmma.mMnNkK.D.A.B.ss.AMAJOR.BMAJOR`, `wgmma.mMnNkK.D.A.B.rs.BMAJOR`.
     ```mlir
     !cute.mma_atom<"mma.sync.m16n8k16.f32.f16.f16.f32">
     ```

@@ -160,7 +160,8 @@ class Cute_WorkOp<string mnemonic, list<Trait> traits = []> : Cute_Op<mnemonic, 
 def Cute_ConvertOp : Cute_WorkOp<"convert"> {
   let summary = "Converts the elements of one register view into another";
   let description = [{
-    C1: both are views of registers. C2: the sizes are static and equal. C3: a float type becomes a float type (rounded to nearest, ties to even).
+    C1: both are views of registers. C2: the sizes are static and equal. C3: a float type becomes a float type, rounded to nearest: ties to even,
+    of tf32 away from zero.
   }];
   let arguments = (ins AnyType:$source, AnyType:$destination);
   let assemblyFormat = "`(` $source `,` $destination `)` attr-dict `:` functional-type(operands, results)";
@@ -172,7 +173,8 @@ def Cute_CopyOp : Cute_WorkOp<"copy"> {
     With `if`, nothing is copied where the predicate is false; a `zfill` atom then writes zeros.
 
     C1: source and destination have one element type, that of the atom. C2: they have the same static shape, or the same static sizes mode by mode. C3: the spaces
-    fit the instruction (`cp.async`: gmem to smem; `ldmatrix`: smem to rmem; `stmatrix`: rmem to smem). C4: each access is contiguous and aligned to its width.
+    fit the instruction (`cp.async`: gmem to smem; `ldmatrix`: smem to rmem; `stmatrix`: rmem to smem). C4: each access of memory is contiguous and aligned to its width; in registers
+    `ldmatrix` and `stmatrix` see 32 bits at a time, `universal` single elements.
     ```mlir
     cute.copy(%copy, %gA, %sA) : (!copy, !gA, !sA) -> ()
     cute.copy(%copy, %gA, %sA) if %inside : (!copy, !gA, !sA) -> ()

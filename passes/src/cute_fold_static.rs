@@ -69,22 +69,18 @@ fn fold_op<'c>(pass: &PassContext<'c>, op: Op<'c>) -> Option<()> {
     Some(())
 }
 
-/// The operations that compute values and nothing else.
-fn is_pure(name: &str) -> bool {
+/// Whether an operation computes a value and does nothing else.
+fn is_pure(view: OpView<'_>) -> bool {
+    let name = view.name();
     let works = [
+        "cute.alloc_pipeline",
         "cute.alloc_shared",
-        "cute.convert",
-        "cute.copy",
-        "cute.fill",
-        "cute.gemm",
         "cute.load",
         "cute.make_fragment",
         "cute.make_fragment_like",
-        "cute.store",
-        "cute.tma_load",
-        "cute.tma_store",
+        "cute.producer_expect",
     ];
-    name.starts_with("cute.") && !works.contains(&name)
+    name.starts_with("cute.") && !view.results().is_empty() && !works.contains(&name.as_str())
 }
 
 /// Erases pure operations of the dialect without uses, users before what they use.
@@ -93,7 +89,7 @@ pub(crate) fn erase_unused(root: Op<'_>) {
     walk(root, &mut |op| ops.push(op));
     for op in ops.into_iter().rev() {
         let view = OpView(op);
-        if is_pure(&view.name()) && view.results().into_iter().all(|result| users_of(result).is_empty()) {
+        if is_pure(view) && view.results().into_iter().all(|result| users_of(result).is_empty()) {
             erase(op);
         }
     }

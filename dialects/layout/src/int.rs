@@ -355,7 +355,38 @@ impl Int {
             Int::Static(value) => Int::Static(swizzle.apply(*value)),
             Int::Unknown(facts) => Int::Unknown(Facts { wide: facts.wide, ..Facts::NONE }),
             Int::Symbolic(_) if swizzle.is_identity() => self.clone(),
-            Int::Symbolic(_) => Poly::atom(Atom::Swizzled(swizzle, Arc::new(self.clone()))).into(),
+            Int::Symbolic(_) => {
+                // Whole patterns pass by: only what is within one goes through the swizzle.
+                let (whole, within) = self.by_pattern(swizzle);
+                let within = match within.as_static() {
+                    Some(value) => Int::Static(swizzle.apply(value)),
+                    None => Poly::atom(Atom::Swizzled(swizzle, Arc::new(within))).into(),
+                };
+                // A sum that overflows is one that the swizzle of all of it says as well.
+                let opaque = || Poly::atom(Atom::Swizzled(swizzle, Arc::new(self.clone()))).into();
+                whole.add(&within).unwrap_or_else(|_| opaque())
+            }
+        }
+    }
+
+    /// The terms that are multiples of a swizzle's pattern, which it moves as they are, and the others.
+    ///
+    /// ```
+    /// # use cute_layout::{Facts, Int};
+    /// let (stage, row) = (Int::symbol("stage", Facts::div(512))?, Int::symbol("row", Facts::div(64))?);
+    /// assert_eq!(stage.add(&row)?.by_pattern("S<3,3,3>".parse()?), (stage, row));
+    /// # Ok::<(), cute_layout::Error>(())
+    /// ```
+    pub fn by_pattern(&self, swizzle: Swizzle) -> (Int, Int) {
+        match self.poly() {
+            Some(poly) => {
+                let (quotient, within) = poly.split(swizzle.pattern());
+                match Int::from(quotient).mul(&Int::Static(swizzle.pattern())) {
+                    Ok(whole) => (whole, within.into()),
+                    Err(_) => (Int::ZERO, self.clone()),
+                }
+            }
+            None => (Int::ZERO, self.clone()),
         }
     }
 

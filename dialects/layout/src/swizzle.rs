@@ -63,6 +63,11 @@ impl Swizzle {
         self.ones() << (self.base + self.shift.min(0).unsigned_abs())
     }
 
+    /// After how many offsets it repeats itself: an offset that is that much larger goes that much farther.
+    pub fn pattern(&self) -> i64 {
+        1i64 << (self.bits + self.base + self.shift.unsigned_abs())
+    }
+
     fn ones(&self) -> i64 {
         (1i64 << self.bits) - 1
     }

@@ -1,4 +1,4 @@
-//! Building operations of the dialect from Rust: result types are inferred.
+//! Building operations of the dialect from Rust: result types are inferred. Kernels are written with [`super::author`]; this is what it stands on.
 
 use super::{Attributes, Cute, infer, leaves, types};
 use crate::{builder::Builder, types::Val};

@@ -4,15 +4,18 @@
 //! * [`leaves`]: the dynamic integers in a value, and what is known about them
 //! * [`eval`]: every operation as a function from values to a value, used for inference, folding and lowering alike
 //! * [`infer`], [`verify`], [`fold`]: what MLIR asks; [`hooks`] is where it asks
+//! * [`edge`]: tiles that stick out of their tensors
 //! * [`pending`]: what may not be touched while a product is under way
 //! * [`access`]: which memory accesses of a width a view allows, and why not
 //! * [`arith`]: integer code for dynamic leaves
-//! * [`build`]: operations from Rust, with inferred results
+//! * [`author`]: what kernels are written with; [`build`]: operations from Rust, with inferred results
 
 pub mod access;
 pub mod arith;
+pub mod author;
 pub mod build;
 pub mod coords;
+pub mod edge;
 pub mod eval;
 pub mod fold;
 pub mod hooks;

@@ -7,6 +7,7 @@ use melior::{
     Context, StringRef,
     ir::{Type, TypeLike},
 };
+use std::{cell::RefCell, collections::HashMap};
 
 /// The MLIR type of a value, after [`leaves::settled`].
 pub fn to_type<'c>(context: &'c Context, value: &Cute) -> Type<'c> {
@@ -29,7 +30,28 @@ pub fn of_type(r#type: Type<'_>) -> Option<Cute> {
     if kind.is_empty() {
         return None;
     }
-    Cute::parse(&format!("{kind}<{body}>")).ok()
+    remembered(format!("{kind}<{body}>"))
+}
+
+/// How many texts are remembered at a time: more than a large kernel has types.
+const REMEMBERED: usize = 4096;
+
+/// The value of a type's text. Kernels ask for the same few hundred types again and again, so they are read once.
+fn remembered(text: String) -> Option<Cute> {
+    thread_local! {
+        static VALUES: RefCell<HashMap<String, Option<Cute>>> = RefCell::default();
+    }
+    VALUES.with_borrow_mut(|values| {
+        if let Some(value) = values.get(&text) {
+            return value.clone();
+        }
+        if values.len() >= REMEMBERED {
+            values.clear();
+        }
+        let value = Cute::parse(&text).ok();
+        values.insert(text, value.clone());
+        value
+    })
 }
 
 /// What an operand's type says; an i32 or i64 is an int tuple of one dynamic leaf, as is an index.

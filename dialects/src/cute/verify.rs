@@ -22,6 +22,7 @@ pub fn verify(op: Op<'_>) -> Verdict {
         "cute.alloc_shared" => alloc_shared(view),
         "cute.convert" => convert(view),
         "cute.copy" => copy(view),
+        "cute.load_within" => super::edge::load_within(view),
         "cute.descriptor" => descriptor_of(view).map(|_| ()),
         "cute.fill" => fill(view),
         "cute.gemm" => gemm(view),
@@ -275,10 +276,14 @@ pub(super) fn copied(view: OpView<'_>) -> Result<(CopyAtom, Element), String> {
     Ok((atom, element))
 }
 
-/// How many elements one access of a side has: in registers `ldmatrix` and `stmatrix` see 32 bits at a time.
+/// How many elements one access of a side has: in registers `ldmatrix` and `stmatrix` see 32 bits at a time, other atoms single elements.
 pub fn access_count(atom: &CopyAtom, element: Element, view: &View) -> i64 {
     let matrix = matches!(atom.kind, CopyKind::LdMatrix { .. } | CopyKind::StMatrix { .. });
-    let bits = if matrix && view.ptr.space == Space::Register { 32 } else { atom.access_bits() };
+    let bits = match view.ptr.space {
+        Space::Register if matrix => 32,
+        Space::Register => element.bits(),
+        _ => atom.access_bits(),
+    };
     i64::from(bits / element.bits()).max(1)
 }
 

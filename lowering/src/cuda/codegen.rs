@@ -1,6 +1,9 @@
-//! From a module of kernels to PTX: upstream conversions to the llvm dialect, LLVM's optimiser, its NVPTX code generator.
+//! From a module of kernels to PTX: the passes of the cute dialect, upstream conversions to the llvm dialect, LLVM's optimiser, its NVPTX code
+//! generator.
 
-use super::Chip;
+use super::{Chip, to_nvvm::TO_NVVM};
+use aitmlir_dialects::pass::{PassDecl, run_pass};
+use aitmlir_passes::{cute_expand::EXPAND, cute_fold_static::FOLD_STATIC};
 use inkwell::{
     OptimizationLevel,
     attributes::{Attribute, AttributeLoc},
@@ -10,7 +13,12 @@ use inkwell::{
     targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple},
     values::{AsValueRef, CallSiteValue},
 };
-use melior::{Context, ir::Module, pass::PassManager, utility::parse_pass_pipeline};
+use melior::{
+    Context,
+    ir::{Module, OperationRef},
+    pass::PassManager,
+    utility::parse_pass_pipeline,
+};
 use std::sync::Once;
 
 /// Why no PTX came out.
@@ -29,6 +37,9 @@ pub fn llvm_version() -> String {
     let (major, minor, patch) = inkwell::support::get_llvm_version();
     format!("{major}.{minor}.{patch}")
 }
+
+/// What becomes of the cute dialect, in this order.
+const CUTE: [&PassDecl; 3] = [&FOLD_STATIC, &EXPAND, &TO_NVVM];
 
 /// The upstream conversions to the llvm dialect. Math functions must be gone: there is no libdevice.
 const TO_LLVM: &str = "builtin.module(canonicalize,cse,\
@@ -52,9 +63,14 @@ fn register_passes() {
     });
 }
 
-/// Converts a module of kernels to MLIR's llvm dialect, in place.
+/// Converts a module of kernels to MLIR's llvm dialect, in place: first what is in the cute dialect, then everything.
 pub fn to_llvm_dialect(context: &Context, module: &mut Module<'_>) -> Result<(), CodegenError> {
     register_passes();
+    // SAFETY: the module outlives the passes.
+    let op = unsafe { OperationRef::from_raw(module.as_operation().to_raw()) };
+    for pass in CUTE {
+        run_pass(pass, op, &[]).map_err(|_| CodegenError::Passes)?;
+    }
     let manager = PassManager::new(context);
     parse_pass_pipeline(manager.as_operation_pass_manager(), TO_LLVM).map_err(|_| CodegenError::Passes)?;
     manager.run(module).map_err(|_| CodegenError::Passes)

@@ -278,3 +278,25 @@ fn a_gemm_through_tma() {
         assert!((out - expected).abs() < 1e-4, "element {i}: {out}, not {expected}");
     }
 }
+
+#[test]
+fn tiles_that_stick_out_of_a_matrix() {
+    for (rows, columns) in [(70, 75), (1, 1), (32, 64), (33, 65), (5, 200)] {
+        let (pitch, width): (usize, usize) =
+            (usize::next_multiple_of(columns, 8), usize::next_multiple_of(columns, 64));
+        let (down, across) = (usize::div_ceil(rows, 32), usize::div_ceil(columns, 64));
+        // What lies between the end of a row and the next row is no zero, and nothing that may be copied.
+        let matrix = random(rows * pitch, 12);
+        let matrix_bytes = bytes(&matrix);
+        let [m, n, pitch_arg, width_arg] = [rows, columns, pitch, width].map(|size| Arg::Int(size as u32));
+        let args = [Arg::In(&matrix_bytes), Arg::Out(2 * down * 32 * width), m, n, pitch_arg, width_arg];
+        let grid = [down as u32, across as u32, 1];
+        let out = halves(&simulate(example!("edge-load"), "edge", grid, 128, &args));
+        for (at, found) in out.into_iter().enumerate() {
+            let (i, j) = (at / width, at % width);
+            let inside = i < rows && j < columns;
+            let expected = if inside { matrix[i * pitch + j] } else { f16::ZERO };
+            assert_eq!(found, expected, "({i},{j}) of {rows}x{columns}");
+        }
+    }
+}

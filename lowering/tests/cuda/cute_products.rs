@@ -104,7 +104,7 @@ impl Product {
         let mma = b.cute("make_tiled_mma", &[atom, one], &[])?;
         let a = self.operand(b, Operand::A, mma, self.tensor(b, Operand::A, args[0])?, tid)?;
         let right = self.operand(b, Operand::B, mma, self.tensor(b, Operand::B, args[1])?, tid)?;
-        if self.atom.kind != MmaKind::MmaSync {
+        if matches!(self.atom.kind, MmaKind::Wgmma { .. }) {
             let attribute = |text| Attribute::parse(b.context(), text).ok_or("an nvvm attribute");
             let fence = [
                 ("kind", attribute("#nvvm.proxy_kind<async.shared>")?),
@@ -132,7 +132,8 @@ impl Product {
         } else {
             b.cute_work("gemm", &[mma, sums, a, right, sums]);
         }
-        let pair = format!("copy_atom<\"universal.{}\", {}>", 2 * self.atom.c.bits(), self.atom.c);
+        let store = (self.atom.values(Operand::C).unwrap_or(1).min(2) as u32) * self.atom.c.bits();
+        let pair = format!("copy_atom<\"universal.{store}\", {}>", self.atom.c);
         let pair = b.cute_value(&pair, &[])?;
         b.cute_work("copy", &[pair, sums, part]);
         Ok(())
@@ -191,7 +192,7 @@ fn check_product(product: Product) {
     let bytes = (m * n) as usize * product.atom.c.bits() as usize / 8;
     let args = [Arg::In(&a_bytes), Arg::In(&b_bytes), Arg::Out(bytes)];
     let context = new_context();
-    let chip = if product.atom.kind == MmaKind::MmaSync { "sm_80" } else { "sm_90a" };
+    let chip = if matches!(product.atom.kind, MmaKind::Wgmma { .. }) { "sm_90a" } else { "sm_80" };
     let threads = product.atom.threads as u32;
     let out = simulate_module(&context, product.module(&context), chip, "product", [1, 1, 1], threads, &args);
     let at = |values: &[i64], rows: i64, major: Major, row: i64, x: i64| match major {
@@ -215,6 +216,12 @@ fn every_type_of_mma_sync() {
             check(&format!("mma.sync.m{m}n{n}k{k}.{c}.{a}.{b}.{c}"), k);
         }
     }
+}
+
+#[test]
+fn a_multiply_add() {
+    check("fma.f32", 1);
+    check("fma.f32", 5);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod codegen;
 mod configurations;
 mod cute;
 mod cute_async;
+mod cute_author;
 mod cute_copies;
 mod cute_products;
 mod gemm_sm80;

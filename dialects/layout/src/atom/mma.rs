@@ -1,4 +1,4 @@
-//! Matrix multiply-accumulate atoms: `mma.sync` as a table of rows, `wgmma` by its size.
+//! Matrix multiply-accumulate atoms: `mma.sync` as a table of rows, `wgmma` by its size, and the multiply-add of one thread.
 
 use std::fmt;
 use std::str::FromStr;
@@ -46,6 +46,8 @@ impl fmt::Display for Operand {
 /// Which instruction an MMA atom is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MmaKind {
+    /// One multiply-add of one thread, rounded once.
+    Fma,
     /// `mma.sync`: a warp, all operands in registers.
     MmaSync,
     /// `wgmma.mma_async`: a warpgroup, B in shared memory.
@@ -152,6 +154,16 @@ impl MmaAtom {
         MmaAtom::new(MmaKind::MmaSync, shape, types, 32, [row.a.parse()?, row.b.parse()?, row.c.parse()?])
     }
 
+    /// The multiply-add of a thread, 1 x 1 x 1, of f32 or f64.
+    pub fn fma(element: Element) -> Result<MmaAtom> {
+        if !matches!(element, Element::F32 | Element::F64) {
+            let cause = Cause::NoAtom { asked: format!("fma of {element}"), offered: "fma.f32, fma.f64".into() };
+            return Err(cause.of("mma_atom"));
+        }
+        let one: Layout = "(1,1):(0,0)".parse()?;
+        MmaAtom::new(MmaKind::Fma, [1, 1, 1], [element; 3], 1, [one.clone(), one.clone(), one])
+    }
+
     /// The `wgmma` atom 64 x `n`, K being 256 bits. `a` is the major of A in shared memory, or `None`
     /// where A is in registers.
     pub fn wgmma(n: i64, types: [Element; 3], a: Option<Major>, b: Major) -> Result<MmaAtom> {
@@ -197,7 +209,7 @@ impl MmaAtom {
     /// Whether each thread holds its part of the operand in registers.
     pub fn in_registers(&self, operand: Operand) -> bool {
         match (self.kind, operand) {
-            (MmaKind::MmaSync, _) | (_, Operand::C) => true,
+            (MmaKind::Fma | MmaKind::MmaSync, _) | (_, Operand::C) => true,
             (MmaKind::Wgmma { a_in_registers, .. }, Operand::A) => a_in_registers,
             (MmaKind::Wgmma { .. }, Operand::B) => false,
         }
@@ -208,7 +220,7 @@ impl MmaAtom {
         self.thread_value(operand).layout.get(&[1])?.size()?.need_static("mma_atom")
     }
 
-    /// The threads of the atom as a layout, `32:1` or `128:1`.
+    /// The threads of the atom as a layout, `1:1`, `32:1` or `128:1`.
     pub fn thread_layout(&self) -> Result<Layout> {
         Layout::leaf(self.threads, 1)
     }
@@ -223,6 +235,7 @@ impl fmt::Display for MmaAtom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ([m, n, k], MmaAtom { a, b, c, .. }) = (self.shape, self);
         match self.kind {
+            MmaKind::Fma => write!(f, "fma.{c}"),
             MmaKind::MmaSync => write!(f, "mma.sync.m{m}n{n}k{k}.{c}.{a}.{b}.{c}"),
             MmaKind::Wgmma { a_in_registers: true, b_major, .. } => {
                 write!(f, "wgmma.m{m}n{n}k{k}.{c}.{a}.{b}.rs.{b_major}")
@@ -245,7 +258,7 @@ impl FromStr for MmaAtom {
 
     fn from_str(text: &str) -> Result<MmaAtom> {
         let unknown = || {
-            let offered = "mma.sync.mMnNkK.D.A.B.C, wgmma.mMnNkK.D.A.B.ss.AMAJOR.BMAJOR, wgmma.mMnNkK.D.A.B.rs.BMAJOR";
+            let offered = "fma.f32, fma.f64, mma.sync.mMnNkK.D.A.B.C, wgmma.mMnNkK.D.A.B.ss.AMAJOR.BMAJOR, wgmma.mMnNkK.D.A.B.rs.BMAJOR";
             Cause::NoAtom { asked: text.into(), offered: offered.into() }.of("mma_atom")
         };
         let parts: Vec<&str> = text.split('.').collect();
@@ -253,6 +266,7 @@ impl FromStr for MmaAtom {
         let major = |i: usize| parts.get(i).and_then(|p| Major::parse(p)).ok_or_else(unknown);
         let shape = |i: usize| parts.get(i).and_then(|p| shape_of(p)).ok_or_else(unknown);
         let atom = match parts.as_slice() {
+            ["fma", _] => MmaAtom::fma(element(1)?)?,
             ["mma", "sync", ..] if parts.len() == 7 => {
                 MmaAtom::mma_sync(shape(2)?, [element(3)?, element(4)?, element(5)?])?
             }

@@ -96,3 +96,15 @@ fn an_unknown_atom_names_what_there_is() {
     assert!("mma.sync.m16n8k16.f32.f16.f16.f16".parse::<MmaAtom>().is_err(), "C and D have one type");
     assert!("fma".parse::<MmaAtom>().is_err());
 }
+
+#[test]
+fn a_multiply_add_is_an_atom_of_one_thread() {
+    let atom = "fma.f32".parse::<MmaAtom>().expect("an atom");
+    assert_eq!((atom.shape, atom.threads, atom.to_string().as_str()), ([1, 1, 1], 1, "fma.f32"));
+    for operand in [Operand::A, Operand::B, Operand::C] {
+        assert!(atom.in_registers(operand));
+        assert_eq!(atom.values(operand).expect("a static layout"), 1);
+    }
+    let error = "fma.f16".parse::<MmaAtom>().expect_err("no such type");
+    assert_eq!(error.to_string(), "mma_atom: there is no fma of f16; there is fma.f32, fma.f64");
+}

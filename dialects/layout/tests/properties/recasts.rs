@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cute_layout::{ComposedLayout, Swizzle};
+use cute_layout::{ComposedLayout, Facts, Int, Swizzle, Symbol, Tuple};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -35,6 +35,22 @@ proptest! {
         prop_assert_eq!(s.apply(s.apply(x)), x);
         let low = s.base() + s.bits() + s.shift().unsigned_abs();
         prop_assert_eq!(s.apply(x) >> low, x >> low);
+    }
+
+    /// Whole patterns pass by: a swizzle moves what is within one, and symbolic offsets are taken apart so.
+    #[test]
+    fn swizzle_pattern(s in swizzles(), x in 0i64..1 << 20, y in -64i64..64, step in 1i64..1 << 12) {
+        let pattern = s.pattern();
+        prop_assert_eq!(s.apply(x + y * pattern), s.apply(x) + y * pattern);
+        let (row, stage) = (Int::symbol("row", Facts::NONE)?, Int::symbol("stage", Facts::div(pattern))?);
+        let offset = row.mul(&Int::from(step))?.add(&stage)?.add(&Int::from(x))?;
+        let (whole, within) = offset.by_pattern(s);
+        prop_assert_eq!(whole.facts().div % pattern, 0);
+        let value = |symbol: &Symbol| Some(if symbol.name() == "row" { x / 3 } else { y * pattern });
+        prop_assert_eq!(whole.eval(&value)? + within.eval(&value)?, offset.eval(&value)?);
+        let swizzled = ComposedLayout { offset: Tuple::Leaf(offset.clone()), ..ComposedLayout::swizzled(s, layout("1:0")) };
+        let Tuple::Leaf(found) = swizzled.eval(&0.into())? else { panic!("one offset") };
+        prop_assert_eq!(found.eval(&value)?, s.apply(offset.eval(&value)?));
     }
 
     /// The composition, where there is one, is one after the other.

@@ -71,13 +71,6 @@ pub fn store_f32<'c>(b: Builder<'c>, pointer: Val<'c>, values: &[Val<'c>]) {
     asm0(b, &text, &format!("l,{}", repeat("f", count)), &operands);
 }
 
-/// Loads `count` (1, 2, 4) 32-bit words of shared memory.
-pub fn load_shared<'c>(b: Builder<'c>, address: Val<'c>, count: usize) -> Vec<Val<'c>> {
-    let text = format!("ld.shared{}.b32 {}, [${count}];", vector(count), list(0, count));
-    let types = vec![b.context().int_type(32); count];
-    asm(b, &text, &format!("{},r", repeat("=r", count)), &[address], &types, Effect::Memory)
-}
-
 /// Stores 1, 2 or 4 32-bit words to shared memory.
 pub fn store_shared<'c>(b: Builder<'c>, address: Val<'c>, values: &[Val<'c>]) {
     let count = values.len();

@@ -149,6 +149,12 @@ fn param_attributes<'c>(b: Builder<'c>, param: &Param) -> Attribute<'c> {
 
 /// The dynamic shared memory of the module's kernels, as an i32 address that is a multiple of 1024. Declares it at first use.
 pub fn dynamic_shared<'c>(b: Builder<'c>, module: &Module<'c>) -> Val<'c> {
+    let pointer = dynamic_shared_pointer(b, module);
+    b.op1("llvm.ptrtoint", &[pointer], b.context().int_type(32), &[])
+}
+
+/// The same as an `!llvm.ptr<3>`.
+pub fn dynamic_shared_pointer<'c>(b: Builder<'c>, module: &Module<'c>) -> Val<'c> {
     const NAME: &str = "aitmlir_shared";
     // SAFETY: the module owns its body and outlives what is built here.
     let body: Blk<'c> = unsafe { BlockRef::from_raw(module.body().to_raw()) };
@@ -169,6 +175,5 @@ pub fn dynamic_shared<'c>(b: Builder<'c>, module: &Module<'c>) -> Val<'c> {
         top.op("llvm.mlir.global", &[], &[], &attributes, vec![Region::new()]);
     }
     let symbol = melior::ir::attribute::FlatSymbolRefAttribute::new(b.context(), NAME).into();
-    let pointer = b.op1("llvm.mlir.addressof", &[], b.parse_type("!llvm.ptr<3>"), &[("global_name", symbol)]);
-    b.op1("llvm.ptrtoint", &[pointer], b.context().int_type(32), &[])
+    b.op1("llvm.mlir.addressof", &[], b.parse_type("!llvm.ptr<3>"), &[("global_name", symbol)])
 }

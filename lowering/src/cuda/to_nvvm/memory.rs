@@ -4,13 +4,14 @@ use super::{
     as_view,
     values::{Lowered, State, result_type},
 };
+use crate::cuda::emit::{Effect, asm1};
 use aitmlir_dialects::{
     ait::OpView,
     builder::{Builder, block_of, operations_of, replace_uses, set_attribute},
     cute::{Cute, Space, View, types, verify},
     types::{Blk, Op, TypeExt, Types, Val},
 };
-use cute_layout::{Coord, Int, Tuple};
+use cute_layout::{Coord, Int, Tuple, atom::Element};
 use melior::ir::{Attribute, Region, Type, ValueLike};
 
 pub fn pointer_type<'c>(b: Builder<'c>, space: u32) -> Type<'c> {
@@ -260,7 +261,8 @@ pub fn convert<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> R
     let (from, to) = (state.operand(b, operands[0])?, state.operand(b, operands[1])?);
     let (source, target) = (as_view(&from)?.clone(), as_view(&to)?.clone());
     let (reads, writes) = (offsets(&source)?, offsets(&target)?);
-    let pairs = pairs(&reads) && pairs(&writes);
+    let rounds = target.ptr.element == Element::Tf32 && matches!(source.ptr.element, Element::F32 | Element::F64);
+    let pairs = pairs(&reads) && pairs(&writes) && !rounds;
     let step = if pairs { 2 } else { 1 };
     let scalar = |view: &View| types::scalar_type(b.context(), view.ptr.element);
     let shaped = |r#type: Type<'c>| if pairs { aitmlir_dialects::types::vector_type(2, r#type) } else { r#type };
@@ -278,15 +280,30 @@ pub fn convert<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> R
                 b.op1("arith.truncf", &[wide], shaped(want), &[])
             }
         };
+        let value = if rounds { tf32(b, value) } else { value };
         store_at(state, b, &to, write, value, bytes(&target))?;
     }
     Ok(())
+}
+
+/// An f32 rounded to tf32: to nearest, ties away from zero. An instruction that takes tf32 would cut off.
+fn tf32<'c>(b: Builder<'c>, value: Val<'c>) -> Val<'c> {
+    let i32 = b.context().int_type(32);
+    let bits = b.op1("arith.bitcast", &[value], i32, &[]);
+    let rounded = asm1(b, "cvt.rna.tf32.f32 $0, $1;", "=r,r", &[bits], i32, Effect::Pure);
+    b.op1("arith.bitcast", &[rounded], value.r#type(), &[])
 }
 
 /// Whether each even element is followed by its neighbour, at an even offset.
 fn pairs(offsets: &[Int]) -> bool {
     let numbers: Option<Vec<i64>> = offsets.iter().map(Int::as_static).collect();
     numbers.is_some_and(|n| n.len() % 2 == 0 && n.chunks(2).all(|p| p[0] % 2 == 0 && p[1] == p[0] + 1))
+}
+
+/// Whether elements follow each other.
+pub fn neighbours(offsets: &[Int]) -> bool {
+    let Some(first) = offsets.first().and_then(Int::as_static) else { return offsets.len() < 2 };
+    offsets.iter().zip(first..).all(|(offset, wanted)| offset.is(wanted))
 }
 
 /// Whether a view is of registers.

@@ -1,4 +1,4 @@
-//! Matrix products of fragments, and descriptors.
+//! Matrix products of fragments by `mma.sync` and by multiply-adds, and descriptors.
 
 use super::{
     as_view,
@@ -105,7 +105,7 @@ pub fn gemm<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Resu
     };
     let (d, a) = (state.operand(b, operands[1])?, state.operand(b, operands[2])?);
     let (bs, c) = (state.operand(b, operands[3])?, state.operand(b, operands[4])?);
-    if atom.kind != MmaKind::MmaSync {
+    if matches!(atom.kind, MmaKind::Wgmma { .. }) {
         return match view.has("async") {
             true => wgmma::issue(state, b, &wgmma::Product { atom: &atom, d: &d, a: &a, b: &bs, c: &c }),
             false => wgmma::gemm(state, b, &wgmma::Product { atom: &atom, d: &d, a: &a, b: &bs, c: &c }),
@@ -117,19 +117,35 @@ pub fn gemm<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Resu
         access::check(as_view(fragment)?, r.elements).map_err(|error| format!("has a fragment that {error}"))?;
     }
     let (m, n, k) = (mode(as_view(&a)?, 1)?, mode(as_view(&bs)?, 1)?, mode(as_view(&a)?, 2)?);
+    let each = |count: i64, of: &dyn Fn(i64) -> Result<Vec<Val<'c>>, String>| (0..count).map(of).collect();
+    let mut sums = Vec::new();
+    for m in 0..m {
+        let row: Result<Vec<_>, String> = each(n, &|n| load(state, b, &c, rc, m, n));
+        sums.push(row?);
+    }
     for k in 0..k {
-        for m in 0..m {
-            let left = load(state, b, &a, ra, m, k)?;
-            for step in 0..n {
-                // Back and forth, so that neighbouring instructions share an operand.
-                let n = if m % 2 == 0 { step } else { n - 1 - step };
-                let right = load(state, b, &bs, rb, n, k)?;
-                let sums = load(state, b, if k == 0 { &c } else { &d }, rc, m, n)?;
-                let out = instruction(b, &atom, [&left, &right, &sums], rc, [ra.letter, rb.letter]);
-                for (i, value) in out.into_iter().enumerate() {
-                    let at = place(as_view(&d)?, i as i64 * rc.elements, m, n)?;
-                    store_at(state, b, &d, &at, value, rc.bytes())?;
-                }
+        let left: Result<Vec<_>, String> = each(m, &|m| load(state, b, &a, ra, m, k));
+        let right: Result<Vec<_>, String> = each(n, &|n| load(state, b, &bs, rb, n, k));
+        let (left, right) = (left?, right?);
+        for (m, (left, row)) in left.iter().zip(&mut sums).enumerate() {
+            let mut columns: Vec<_> = right.iter().zip(row).collect();
+            // Back and forth, so that neighbouring instructions share an operand.
+            if m % 2 == 1 {
+                columns.reverse();
+            }
+            for (right, sum) in columns {
+                *sum = match atom.kind {
+                    MmaKind::Fma => vec![b.op1("llvm.intr.fma", &[left[0], right[0], sum[0]], rc.r#type, &[])],
+                    _ => instruction(b, &atom, [left, right, sum], rc, [ra.letter, rb.letter]),
+                };
+            }
+        }
+    }
+    for (m, row) in (0..).zip(&sums) {
+        for (n, values) in (0..).zip(row) {
+            for (i, value) in (0..).zip(values) {
+                let at = place(as_view(&d)?, i * rc.elements, m, n)?;
+                store_at(state, b, &d, &at, *value, rc.bytes())?;
             }
         }
     }

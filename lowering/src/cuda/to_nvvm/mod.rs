@@ -6,11 +6,12 @@
 //!
 //! * [`values`]: values, names, integer code
 //! * [`memory`]: pointers, shared memory, registers, loads and stores
-//! * [`copy`]: copies by atom, [`within`] stores of what is within bounds, [`tma`] of boxes of tensors
-//! * [`mma`]: matrix products of a warp, [`wgmma`] of a warpgroup
+//! * [`copy`]: copies by atom, [`edge`] loads and [`within`] stores of what is within bounds, [`tma`] of boxes of tensors
+//! * [`mma`]: matrix products of a warp or a thread, [`wgmma`] of a warpgroup
 //! * [`pipeline`]: stages between producers and consumers
 
 mod copy;
+mod edge;
 mod memory;
 mod mma;
 mod pipeline;
@@ -99,6 +100,7 @@ fn lower<'c>(state: &mut State<'c>, op: Op<'c>) -> Result<(), String> {
         "cute.consumer_release" => pipeline::release(state, b, view),
         "cute.consumer_wait" => pipeline::consumer_wait(state, b, view),
         "cute.copy" => copy::copy(state, b, view),
+        "cute.load_within" => edge::load_within(state, b, view),
         "cute.descriptor" => mma::descriptor(state, b, view),
         "cute.fill" => memory::fill(state, b, view),
         "cute.gemm" => mma::gemm(state, b, view),

@@ -10,7 +10,7 @@ use aitmlir_dialects::{
     },
     types::{Op, TypeExt, Types, Val},
 };
-use cute_layout::{Facts, Int, IntTuple, Symbol};
+use cute_layout::{Facts, Int, IntTuple, Swizzle, Symbol};
 use melior::{Context, ir::ValueLike};
 use std::collections::HashMap;
 
@@ -75,39 +75,28 @@ impl<'c> State<'c> {
 
     /// The value with a fresh name for each dynamic leaf, bound to these integers.
     pub fn named(&mut self, value: &Cute, scalars: &[Val<'c>]) -> Result<Cute, String> {
-        let mut scalars = scalars.iter();
-        let mut failed = None;
-        let named = leaves::map(value, &mut |int| {
-            if int.as_static().is_some() {
-                return int.clone();
-            }
-            let Some(scalar) = scalars.next() else {
-                failed = Some("has fewer integers than dynamic leaves".to_string());
-                return int.clone();
-            };
-            // A named leaf keeps its name: it is equal wherever the name is.
-            match int.symbols().as_slice() {
-                [only] if Int::from(only.clone()) == *int && !only.is_traced() => {
-                    self.scope.bind(only.name(), *scalar);
-                    return int.clone();
-                }
-                _ => {}
-            }
-            let name = format!("%{}", self.names);
-            self.names += 1;
-            self.scope.bind(&name, *scalar);
-            match Symbol::new(&name, bounded(int.facts(), int)) {
-                Ok(symbol) => symbol.into(),
-                Err(error) => {
-                    failed = Some(error.to_string());
-                    int.clone()
-                }
-            }
-        });
-        match failed {
-            Some(message) => Err(message),
-            None => Ok(named),
+        let leaves = leaves::dynamic(value);
+        if leaves.len() != scalars.len() {
+            return Err(format!("has {} integers for {} dynamic leaves", scalars.len(), leaves.len()));
         }
+        let names = leaves.iter().zip(scalars).map(|(leaf, scalar)| self.name(leaf, *scalar));
+        let names = names.collect::<Result<Vec<_>, _>>()?;
+        Ok(with_leaves(value, names))
+    }
+
+    /// A fresh name for an integer of which is known what is known of a leaf. A named leaf keeps its name: it is equal wherever the name is.
+    fn name(&mut self, leaf: &Int, scalar: Val<'c>) -> Result<Int, String> {
+        match leaf.symbols().as_slice() {
+            [only] if Int::from(only.clone()) == *leaf && !only.is_traced() => {
+                self.scope.bind(only.name(), scalar);
+                return Ok(leaf.clone());
+            }
+            _ => {}
+        }
+        let name = format!("%{}", self.names);
+        self.names += 1;
+        self.scope.bind(&name, scalar);
+        Symbol::new(&name, bounded(leaf.facts(), leaf)).map(Int::from).map_err(|error| error.to_string())
     }
 
     /// Integer code for a leaf.
@@ -127,12 +116,28 @@ impl<'c> State<'c> {
         let memory = matches!(declared, Cute::Ptr(_) | Cute::View(_));
         // Offsets of a view lead to an address, which is right modulo 2^64 whatever its parts are.
         let overflow = if memory { Overflow::Wrap } else { Overflow::Refuse };
-        let mut scalars = Vec::new();
+        let swizzle = swizzle_of(declared);
+        let mut names = Vec::new();
         for (i, (from, to)) in from.iter().zip(&to).enumerate() {
             let is_move = memory && i == 0;
-            if to.as_static().is_none() && !is_move {
-                scalars.push(self.emit(b, from, leaves::bits(to), overflow)?);
+            if to.as_static().is_some() || is_move {
+                continue;
             }
+            let bits = leaves::bits(to);
+            // The leaf behind the move is the offset under the swizzle. Its whole patterns stay apart, for they do not go through the swizzle, whose work on the rest is then done
+            // once for all accesses.
+            let (whole, within) = match swizzle.filter(|_| i == 1) {
+                Some(swizzle) => from.by_pattern(swizzle),
+                None => (Int::ZERO, from.clone()),
+            };
+            if whole.is(0) {
+                let scalar = self.emit(b, from, bits, overflow)?;
+                names.push(self.name(to, scalar)?);
+                continue;
+            }
+            let whole = self.settled(b, &whole, bits, overflow)?;
+            let within = self.settled(b, &within, bits, overflow)?;
+            names.push(whole.add(&within).map_err(|error| error.to_string())?);
         }
         let moved = match value {
             Cute::Ptr(ptr) | Cute::View(View { ptr, .. }) => Some(ptr),
@@ -142,8 +147,16 @@ impl<'c> State<'c> {
             (Some(base), Some(ptr)) => Some(self.moved(b, base, ptr)?),
             _ => None,
         };
-        let value = self.named(declared, &scalars)?;
-        Ok(Lowered { value, base })
+        Ok(Lowered { value: with_leaves(declared, names), base })
+    }
+
+    /// A part of a leaf as an integer of its own.
+    fn settled(&mut self, b: Builder<'c>, part: &Int, bits: u32, overflow: Overflow) -> Result<Int, String> {
+        if part.as_static().is_some() {
+            return Ok(part.clone());
+        }
+        let scalar = self.emit(b, part, bits, overflow)?;
+        self.name(&part.anonymous(), scalar)
     }
 
     /// A pointer after its move.
@@ -189,6 +202,23 @@ impl<'c> State<'c> {
             all = Some(all.map_or(one, |all| b.binary("arith.andi", all, one)));
         }
         Ok(all.unwrap_or_else(|| b.int(bit, 1)))
+    }
+}
+
+/// A value with these integers in place of its dynamic leaves, left to right.
+fn with_leaves(value: &Cute, leaves: Vec<Int>) -> Cute {
+    let mut leaves = leaves.into_iter();
+    leaves::map(value, &mut |int| match int.as_static() {
+        Some(_) => int.clone(),
+        None => leaves.next().unwrap_or_else(|| int.clone()),
+    })
+}
+
+/// The swizzle of a view.
+fn swizzle_of(value: &Cute) -> Option<Swizzle> {
+    match value {
+        Cute::View(view) => view.swizzle().filter(|swizzle| !swizzle.is_identity()),
+        _ => None,
     }
 }
 

@@ -1,11 +1,9 @@
 //! Configurations of the kernel.
 
-use crate::cuda::{
-    emit::matrix::Mma,
-    kernels::{
-        gemm_sm90::Illegal,
-        problem::{Dtype, Place, Problem},
-    },
+use super::tiling::Tiling;
+use crate::cuda::kernels::{
+    gemm_sm90::Illegal,
+    problem::{Dtype, Problem},
 };
 use serde::{Deserialize, Serialize};
 
@@ -73,17 +71,6 @@ impl Config {
         u64::from(a.max(b).max(pairs))
     }
 
-    /// The instruction for operands of that type.
-    pub(super) fn mma(dtype: Dtype) -> Mma {
-        match dtype {
-            Dtype::Bf16 => Mma::Bf16,
-            Dtype::F32 => Mma::Tf32,
-            Dtype::S8 => Mma::S8,
-            Dtype::U8 => Mma::U8,
-            _ => Mma::F16,
-        }
-    }
-
     /// Checks that the configuration is legal for the problem; says what is wrong.
     pub fn check(&self, problem: &Problem) -> Result<(), Illegal> {
         let fail = |what: String| Err(Illegal(what));
@@ -109,15 +96,18 @@ impl Config {
             if bytes > element && (!place.unit_step() || !place.inner && !problem.dtype.half()) {
                 return fail(format!("copies of {bytes} bytes along a dimension that is not contiguous"));
             }
-            if keeps_lines(place, problem.dtype) && lines % 64 != 0 {
+            let tiling = Tiling::new(*self, problem);
+            if tiling.keeps_lines(place) && lines % 64 != 0 {
                 return fail(format!("{lines} lines of an operand whose lines are contiguous"));
+            }
+            let [along_lines, along_k] = tiling.copied(place, i64::from(lines), bytes);
+            if i64::from(lines) % along_lines != 0 || tiling.block_k % along_k != 0 {
+                return fail(format!(
+                    "{lines} lines of {} steps, which are no multiples of the {along_lines} lines of {along_k} steps that all threads copy at once",
+                    tiling.block_k
+                ));
             }
         }
         Ok(())
     }
-}
-
-/// Are rows of a stage steps of K? They are where a 16-bit operand is contiguous along its lines.
-pub(super) fn keeps_lines(place: &Place, dtype: Dtype) -> bool {
-    !place.inner && dtype.half()
 }

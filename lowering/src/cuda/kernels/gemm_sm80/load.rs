@@ -1,141 +1,154 @@
-//! Copies of a block of A or B into a stage.
+//! Copies of blocks of A and B into stages.
 
-use super::{Frame, config::keeps_lines};
+use super::Frame;
 use crate::cuda::{
-    emit::{Effect, asm0, asm1, async_copy, i64c, memory, scalar::ScalarOps},
-    kernels::problem::Place,
+    emit::{i64c, memory, scalar::ScalarOps},
+    kernels::problem::{Int, Place},
 };
 use aitmlir_dialects::{
-    builder::Builder,
-    types::{Types, Val},
+    cute::author::{Built, Coords, CuteBuilder, Tensor, TiledCopy, View},
+    types::Val,
 };
+use cute_layout::atom::Side as End;
 
-/// One operand as a thread sees it.
+/// The largest size of a dimension: a tile beyond it has coordinates of 32 bits yet.
+const LARGEST: i64 = i32::MAX as i64 - 0xFFFF;
+/// Copies of one thread that are written out; more are a loop.
+const WRITTEN_OUT: i64 = 16;
+/// Copies of one pass of that loop.
+const TOGETHER: i64 = 4;
+
+/// One operand on its way from global to shared memory, as a thread sees it.
 #[derive(Clone, Copy)]
 pub struct Side<'c> {
-    /// 0 for A, then the right operands.
-    number: usize,
-    /// Its matrix of the batch.
-    base: Val<'c>,
-    /// The tile's first line.
-    first: Val<'c>,
-    /// Lines of the operand.
-    lines: Val<'c>,
-    line_stride: Val<'c>,
-    step_stride: Val<'c>,
+    copy: TiledCopy<'c>,
+    /// ((values, 1), lines, K, blocks of K) in global memory.
+    from: View<'c>,
+    /// Where they are in the operand.
+    at: Coords<'c>,
+    /// ((values, 1), lines, K, stages) in shared memory.
+    to: View<'c>,
+    /// (lines, K) of the operand.
+    shape: Val<'c>,
+}
+
+/// A size or a coordinate of at most `max`.
+pub(super) fn up_to(max: i64) -> String {
+    format!("?{{min=0,max={max}}}")
 }
 
 impl<'a, 'c> Frame<'a, 'c> {
-    /// Operand `number`. All right operands are contiguous along the same dimension.
-    fn place(&self, number: usize) -> &'a Place {
+    /// Operand `number`: 0 for A, then the right operands, which are all contiguous along the same dimension.
+    pub(super) fn operand(&self, number: usize) -> &'a Place {
         if number == 0 { &self.gemm.problem.a } else { &self.gemm.problem.b }
     }
 
-    pub(super) fn side(&self, b: Builder<'c>, number: usize) -> Side<'c> {
-        let slots = &self.gemm.slots;
-        let slot = number.checked_sub(1).map_or(&slots.a, |right| &slots.rights[right]);
-        let bytes = i64c(b, self.gemm.problem.dtype.bytes());
-        let mut base = self.args[slot.pointer];
+    /// Lines of a tile of an operand.
+    fn lines(&self, number: usize) -> i64 {
+        i64::from(self.gemm.config.tile()[number.min(1)])
+    }
+
+    /// The coordinate of this CTA's tile along M (0) or N (1), where a tile may be taken: `(?,_)`.
+    pub(super) fn tile_number(&self, along: usize) -> (String, Val<'c>) {
+        let tile = i64::from(self.gemm.config.tile()[along]);
+        (up_to(LARGEST / tile), [self.row, self.column][along])
+    }
+
+    /// A shape with these sizes, for coordinates.
+    pub(super) fn sizes() -> String {
+        format!("({0},{0})", up_to(LARGEST))
+    }
+
+    /// (lines, K, stages) of an operand in shared memory.
+    pub(super) fn stages(&self, k: CuteBuilder<'c>, number: usize) -> Built<View<'c>> {
+        let (b, gemm) = (k.builder(), self.gemm);
+        let before: i64 = (0..number).map(|other| self.lines(other)).sum();
+        let pointer = memory::offset(b, self.shared, i64c(b, before * 128));
+        let stage_bytes = gemm.config.stage_bytes(gemm.problem);
+        let layout = gemm.tiling.stages(self.operand(number), self.lines(number), stage_bytes);
+        k.shared(pointer, gemm.tiling.element(), 1024, layout)
+    }
+
+    /// The whole operand: (lines, K) of this CTA's matrix of the batch.
+    fn tensor(&self, k: CuteBuilder<'c>, number: usize, values: i64) -> Built<View<'c>> {
+        let (b, gemm) = (k.builder(), self.gemm);
+        let slot = number.checked_sub(1).map_or(&gemm.slots.a, |right| &gemm.slots.rights[right]);
+        let bytes = gemm.problem.dtype.bytes();
+        let mut pointer = self.args[slot.pointer];
         if let Some(offset) = slot.batch.offset(b, self.args, self.batch) {
-            base = memory::offset(b, base, b.muli(offset, bytes));
+            pointer = memory::offset(b, pointer, b.muli(offset, i64c(b, bytes)));
         }
-        let (first, lines) = if number == 0 { (self.row, self.m) } else { (self.column, self.n) };
-        let (line_stride, step_stride) = (slot.line.i64(b, self.args), slot.step.i64(b, self.args));
-        // The dimension that is contiguous has the step; the other one the stride of lines.
-        let (line_stride, step_stride) =
-            if self.place(number).inner { (line_stride, step_stride) } else { (step_stride, line_stride) };
-        Side { number, base, first, lines, line_stride, step_stride }
-    }
-
-    /// Copies block `block` of K of one operand into the stage at `at`.
-    pub(super) fn load_side(&self, b: Builder<'c>, side: &Side<'c>, block: Val<'c>, at: Val<'c>) {
-        let config = &self.gemm.config;
-        let [rows, columns] = config.tile().map(i64::from);
-        let (tile_lines, offset) = match side.number as i64 {
-            0 => (rows, 0),
-            right => (columns, (rows + (right - 1) * columns) * 128),
-        };
-        let bytes = self.gemm.problem.dtype.bytes();
-        let copy = i64::from(config.copy_bytes[side.number.min(1)]);
-        let at = b.add_c(at, offset);
-        let depth = b.mul_c(block, self.gemm.block_k());
-        let count = tile_lines * 128 / copy;
-        let threads = i64::from(config.threads());
-        let per_copy = copy / bytes;
-        let one = |b: Builder<'c>, index: Val<'c>| {
-            let (line, step, to) = self.piece(b, side, index, tile_lines, per_copy);
-            let (line, step) = (b.addi(side.first, line), b.addi(depth, step));
-            self.copy(b, side, [line, step], b.addi(at, to), copy);
-        };
-        // Wide copies are written out; many small ones are a loop.
-        if count / threads <= 16 {
-            for i in 0..count / threads {
-                one(b, b.add_c(self.thread, i * threads));
+        let mut leaves = vec![if number == 0 { self.m } else { self.n }, self.k];
+        // The dimension that is contiguous has the step; the other one the stride of lines, which keeps copies aligned.
+        let mut stride = |int: Int, divisor: i64| match int {
+            Int::Known(value) => value.to_string(),
+            Int::Param(_) => {
+                leaves.push(int.i64(b, self.args));
+                if divisor > 1 { format!("?{{i64,div={divisor}}}") } else { "?{i64}".to_owned() }
             }
-        } else {
-            b.for_(self.thread, b.c32(count), b.c32(threads), &[], |b, index, _| {
-                one(b, index);
-                vec![]
-            });
-        }
+        };
+        let strides = match self.operand(number).inner {
+            true => [stride(slot.line, values), stride(slot.step, 1)],
+            false => [stride(slot.step, 1), stride(slot.line, values)],
+        };
+        let layout = format!("{}:({})", Self::sizes(), strides.join(","));
+        k.global(pointer, gemm.tiling.element(), values * bytes, layout, &leaves)
     }
 
-    /// Line and step of K (in the tile) of copy `index`, and its place in the operand's part of the stage. Neighbouring threads have
-    /// neighbouring places in global memory.
-    fn piece(
-        &self,
-        b: Builder<'c>,
-        side: &Side<'c>,
-        index: Val<'c>,
-        tile_lines: i64,
-        per_copy: i64,
-    ) -> (Val<'c>, Val<'c>, Val<'c>) {
-        let (place, dtype) = (self.place(side.number), self.gemm.problem.dtype);
-        let bytes = dtype.bytes();
-        // A row of 128 bytes and the byte in it.
-        let swizzled = |b: Builder<'c>, row: Val<'c>, byte: Val<'c>| {
-            let piece = b.xor(b.shr_c(byte, 4), b.and(row, b.c32(7)));
-            b.addi(b.mul_c(row, 128), b.or(b.shl_c(piece, 4), b.and(byte, b.c32(15))))
+    /// What a thread copies of an operand into its stages.
+    pub(super) fn side(&self, k: CuteBuilder<'c>, number: usize, stages: View<'c>) -> Built<Side<'c>> {
+        let (place, lines, tiling) = (self.operand(number), self.lines(number), &self.gemm.tiling);
+        let bytes = self.gemm.config.copy_bytes[number.min(1)];
+        let values = i64::from(bytes) / self.gemm.problem.dtype.bytes();
+        let shape = k.make("shape", Self::sizes(), &[if number == 0 { self.m } else { self.n }, self.k])?;
+        let tile = format!("[{lines}:1;{}:1]", tiling.block_k);
+        let (first, row) = self.tile_number(number.min(1));
+        let coord = format!("({first},_)");
+        let from = k.tile(self.tensor(k, number, values)?, &tile, &coord, &[row])?;
+        let at = k.tile(k.identity(shape)?, &tile, &coord, &[row])?;
+        let atom = match bytes {
+            16 => "cp.async.cg.16",
+            8 => "cp.async.ca.8",
+            4 => "cp.async.ca.4",
+            2 => "universal.16",
+            _ => "universal.8",
         };
-        if keeps_lines(place, dtype) {
-            let in_row = 64 / per_copy;
-            let (row, column) = (b.div_c(index, in_row), b.mul_c(b.rem_c(index, in_row), per_copy));
-            let (box_, step) = (b.div_c(row, 64), b.rem_c(row, 64));
-            let to = b.addi(b.mul_c(box_, 8192), swizzled(b, step, b.mul_c(column, bytes)));
-            return (b.addi(b.mul_c(box_, 64), column), step, to);
-        }
-        let (line, step) = if place.inner {
-            let in_row = self.gemm.block_k() / per_copy;
-            (b.div_c(index, in_row), b.mul_c(b.rem_c(index, in_row), per_copy))
-        } else {
-            (b.rem_c(index, tile_lines), b.div_c(index, tile_lines))
-        };
-        (line, step, swizzled(b, line, b.mul_c(step, bytes)))
+        let [threads, each] = tiling.copies(place, lines, bytes);
+        let copy = k.tiled_copy(atom, tiling.element(), threads, each)?;
+        Ok(Side {
+            copy,
+            from: k.copy_part(copy, End::Source, from, self.thread)?,
+            at: k.copy_part(copy, End::Source, at, self.thread)?,
+            to: k.copy_part(copy, End::Destination, stages, self.thread)?,
+            shape,
+        })
     }
 
-    /// Copies `copy` bytes from a line and step; zeros where that is outside.
-    fn copy(&self, b: Builder<'c>, side: &Side<'c>, [line, step]: [Val<'c>; 2], to: Val<'c>, copy: i64) {
-        let bytes = self.gemm.problem.dtype.bytes();
-        let inside = b.and(b.cmpi("slt", line, side.lines), b.cmpi("slt", step, self.k));
-        let from = b.addi(b.muli(b.wide(line), side.line_stride), b.muli(b.wide(step), side.step_stride));
-        let from = memory::offset(b, side.base, b.muli(from, i64c(b, bytes)));
-        // A place outside is never read, but its address should be that of something.
-        let from = b.op1("llvm.select", &[inside, from, side.base], from.r#type(), &[]);
-        if copy < 4 {
-            let flag = b.op1("arith.extui", &[inside], b.context().int_type(32), &[]);
-            let (kind, letter, ty) = if copy == 2 { ("u16", "h", 16) } else { ("u8", "h", 16) };
-            let text =
-                format!("{{ .reg .pred p; setp.ne.b32 p, $2, 0; mov.b16 $0, 0; @p ld.global.nc.{kind} $0, [$1]; }}");
-            let constraints = format!("=&{letter},l,r");
-            let value = asm1(b, &text, &constraints, &[from, flag], b.context().int_type(ty), Effect::Ordered);
-            asm0(b, &format!("st.shared.{kind} [$0], $1;"), &format!("r,{letter}"), &[to, value]);
-            return;
+    /// Copies block `block` of K of an operand into stage `stage`.
+    pub(super) fn load(&self, k: CuteBuilder<'c>, side: &Side<'c>, block: Val<'c>, stage: Val<'c>) -> Built<()> {
+        let b = k.builder();
+        let of_block = format!("(_,_,_,{})", up_to(LARGEST / self.gemm.tiling.block_k));
+        let of_stage = format!("(_,_,_,{})", up_to(i64::from(self.gemm.config.stages) - 1));
+        let (from, at) = (k.slice(side.from, &of_block, &[block])?, k.slice(side.at, &of_block, &[block])?);
+        let to = k.slice(side.to, of_stage, &[stage])?;
+        let [along_lines, along_k] = [1, 2].map(|mode| to.size(mode).unwrap_or(1));
+        if along_lines * along_k <= WRITTEN_OUT {
+            return k.load_within(side.copy, from, to, at, side.shape);
         }
-        let (along, limit) = if self.place(side.number).inner { (step, self.k) } else { (line, side.lines) };
-        let left = b.mul_c(b.minsi(b.subi(limit, along), b.c32(copy / bytes)), bytes);
-        let filled = b.select(inside, left, b.c32(0));
-        async_copy::copy(b, to, from, copy as u32, filled);
+        // A few at a time along the longer mode, whose loads are then all under way.
+        let longer = usize::from(along_k >= along_lines);
+        let mut sizes = [along_lines, along_k];
+        let together = if sizes[longer] % TOGETHER == 0 { TOGETHER } else { 1 };
+        let count = sizes[longer] / together;
+        sizes[longer] = together;
+        let tile = format!("[{}:1;{}:1;{}:1]", to.size(0).unwrap_or(1), sizes[0], sizes[1]);
+        let number = up_to(count - 1);
+        let coord = if longer == 0 { format!("(0,{number},0)") } else { format!("(0,0,{number})") };
+        k.for_([b.c32(0), b.c32(count), b.c32(1)], &[], |k, i, _| {
+            let (from, to) = (k.tile(from, &tile, &coord, &[i])?, k.tile(to, &tile, &coord, &[i])?);
+            k.load_within(side.copy, from, to, k.tile(at, &tile, &coord, &[i])?, side.shape)?;
+            Ok(vec![])
+        })?;
+        Ok(())
     }
 }
-
-use melior::ir::ValueLike;

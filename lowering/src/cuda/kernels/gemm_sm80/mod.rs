@@ -1,6 +1,9 @@
 //! Matrix products on sm_80 and later: `cp.async` fills a ring of stages in shared memory, warps multiply with `mma.sync`, or with FMA where f32 is
 //! to stay f32. It takes any size, alignment, stride and contiguous dimension; what is not aligned is copied in smaller pieces.
 //!
+//! The kernel is written in the cute dialect: [`tiling`] says as layouts how tiles lie in shared memory and how threads share their work; [`load`], [`multiply`] and the epilogue
+//! are copies and products of the parts that a thread has by them.
+//!
 //! A stage holds rows of 128 bytes, whose 16-byte pieces are swizzled by the row's number, so that `ldmatrix` has no bank conflicts. Rows are lines of
 //! the operand along K; where a 16-bit operand is contiguous along its lines, rows are steps of K, in blocks of 64 lines, and `ldmatrix`
 //! transposes.
@@ -8,23 +11,30 @@
 mod config;
 mod load;
 mod multiply;
+mod tiling;
 
 pub use config::{Config, Kind};
 
 use super::{
-    elements::{ElementSlots, Elements},
+    elements::{ElementSlots, Elements, Pair},
     gemm_sm90::Illegal,
     members,
     problem::{BatchSlot, Int, Params, Place, Problem, Region, grouped, one_form, operand_names},
 };
 use crate::cuda::{
     emit::{async_copy, scalar::ScalarOps, sync},
-    kernel::{KernelSpec, dynamic_shared},
+    kernel::{KernelSpec, dynamic_shared_pointer},
 };
-use aitmlir_dialects::{builder::Builder, types::Val};
+use aitmlir_dialects::{
+    builder::Builder,
+    cute::author::{BuildError, Built, CuteBuilder, View},
+    types::Val,
+};
 use kernel_launch::{KernelLaunch, Param};
 use load::Side;
 use melior::{Context, ir::Module};
+use multiply::Product;
+use tiling::Tiling;
 
 /// A kernel that can be emitted.
 struct Gemm<'p> {
@@ -35,6 +45,7 @@ struct Gemm<'p> {
     /// Has the batch of each only one matrix?
     single: bool,
     config: Config,
+    tiling: Tiling,
     spec: KernelSpec,
     slots: Slots,
 }
@@ -77,13 +88,14 @@ struct OperandSlot {
 struct Frame<'a, 'c> {
     gemm: &'a Gemm<'a>,
     args: &'a [Val<'c>],
+    /// The stages, an `!llvm.ptr<3>`.
     shared: Val<'c>,
     m: Val<'c>,
     n: Val<'c>,
     k: Val<'c>,
     /// Blocks of K.
     blocks: Val<'c>,
-    /// The tile's first row and column, and its matrix of the batch.
+    /// The tile's number along M and N, and its matrix of the batch.
     row: Val<'c>,
     column: Val<'c>,
     batch: Val<'c>,
@@ -116,8 +128,16 @@ pub fn emit_group<'c>(
     one_form(problems)?;
     problems.iter().try_for_each(|problem| config.check(problem))?;
     let gemm = Gemm::new(name, problems, config);
-    gemm.spec.emit(context, module, |b, args| gemm.body(b, module, args, region));
+    let mut built = Ok(());
+    gemm.spec.emit(context, module, |b, args| built = gemm.body(b, module, args, region));
+    built?;
     Ok(gemm.spec.launch())
+}
+
+impl From<BuildError> for Illegal {
+    fn from(error: BuildError) -> Self {
+        Illegal(error.to_string())
+    }
 }
 
 impl OperandSlot {
@@ -152,12 +172,7 @@ impl<'p> Gemm<'p> {
             ..KernelSpec::new(name)
         };
         let (members, single) = (problems.len(), problems.iter().all(Problem::single));
-        Gemm { problem, members, single, config, spec, slots }
-    }
-
-    /// Elements of K in a stage: 128 bytes.
-    fn block_k(&self) -> i64 {
-        128 / self.problem.dtype.bytes()
+        Gemm { problem, members, single, config, tiling: Tiling::new(config, problem), spec, slots }
     }
 
     /// The parameters of the CTA's problem, and the number of its tile there.
@@ -176,9 +191,9 @@ impl<'p> Gemm<'p> {
         (of(b, at[0]), b.subi(index, at[1]))
     }
 
-    fn body<'c>(&self, b: Builder<'c>, module: &Module<'c>, params: &[Val<'c>], region: Region<'_, 'c>) {
+    fn body<'c>(&self, b: Builder<'c>, module: &Module<'c>, params: &[Val<'c>], region: Region<'_, 'c>) -> Built<()> {
         let [rows, columns] = self.config.tile().map(i64::from);
-        let shared = dynamic_shared(b, module);
+        let shared = dynamic_shared_pointer(b, module);
         let (args, index) = self.arguments(b, params);
         let args = args.as_slice();
         let (m, n, k) = (self.slots.m.i32(b, args), self.slots.n.i32(b, args), self.slots.k.i32(b, args));
@@ -195,51 +210,79 @@ impl<'p> Gemm<'p> {
         let first_row = b.mul_c(b.divu(tile, group_tiles), group);
         let group_rows = b.minsi(b.subi(tiles_m, first_row), b.c32(group));
         let in_group = b.remu(tile, group_tiles);
-        let row = b.mul_c(b.addi(first_row, b.remu(in_group, group_rows)), rows);
-        let column = b.mul_c(b.divu(in_group, group_rows), columns);
-        let blocks = b.ceil_div_c(k, self.block_k());
+        let row = b.addi(first_row, b.remu(in_group, group_rows));
+        let column = b.divu(in_group, group_rows);
+        let blocks = b.ceil_div_c(k, self.tiling.block_k);
         let thread = b.sreg("tid.x");
         let frame = Frame { gemm: self, args, shared, m, n, k, blocks, row, column, batch, thread, region };
-        frame.run(b);
+        frame.run(CuteBuilder::new(b))
     }
 }
 
 impl<'a, 'c> Frame<'a, 'c> {
     /// The ring: `stages - 1` blocks are under way while one is multiplied.
-    fn run(&self, b: Builder<'c>) {
+    fn run(&self, k: CuteBuilder<'c>) -> Built<()> {
+        let b = k.builder();
         let stages = i64::from(self.gemm.config.stages);
-        let sides: Vec<_> = (0..=self.gemm.problem.products()).map(|number| self.side(b, number as usize)).collect();
+        let count = 1 + self.gemm.problem.products() as usize;
+        let stage_views = (0..count).map(|number| self.stages(k, number)).collect::<Built<Vec<_>>>()?;
+        let sides = stage_views.iter().enumerate().map(|(number, view)| self.side(k, number, *view));
+        let sides = sides.collect::<Built<Vec<_>>>()?;
         for stage in 0..stages - 1 {
-            self.fill(b, &sides, b.c32(stage), b.c32(stage));
+            self.fill(k, &sides, b.c32(stage), b.c32(stage))?;
         }
-        let mut state = self.zero_sums(b);
-        state.extend([b.c32(0), b.c32(stages - 1)]);
-        let count = state.len() - 2;
-        let sums = b.for_(b.c32(0), self.blocks, b.c32(1), &state, |b, block, state| {
-            let (sums, ring) = state.split_at(count);
+        let product = self.product(k, &stage_views)?;
+        let state = [b.c32(0), b.c32(stages - 1)];
+        k.for_([b.c32(0), self.blocks, b.c32(1)], &state, |k, block, ring| {
+            let b = k.builder();
             async_copy::wait(b, (stages - 2) as u32);
             sync::barrier(b);
-            self.fill(b, &sides, b.add_c(block, stages - 1), ring[1]);
-            let sums = self.multiply(b, ring[0], sums);
-            let next = |b: Builder<'c>, stage: Val<'c>| {
+            self.fill(k, &sides, b.add_c(block, stages - 1), ring[1])?;
+            self.multiply(k, &product, ring[0])?;
+            let next = |stage: Val<'c>| {
                 let next = b.add_c(stage, 1);
                 b.select(b.cmpi("eq", next, b.c32(stages)), b.c32(0), next)
             };
-            sums.into_iter().chain([next(b, ring[0]), next(b, ring[1])]).collect()
-        });
+            Ok(vec![next(ring[0]), next(ring[1])])
+        })?;
         async_copy::wait(b, 0);
-        self.finish(b, &sums[..count]);
+        self.finish(k, &product)
     }
 
     /// Starts the copies of a block, as one group; none past the last block.
-    fn fill(&self, b: Builder<'c>, sides: &[Side<'c>], block: Val<'c>, stage: Val<'c>) {
-        b.when(b.cmpi("slt", block, self.blocks), |b| {
-            let at = b.addi(self.shared, b.mul_c(stage, self.gemm.config.stage_bytes(self.gemm.problem)));
-            for side in sides {
-                self.load_side(b, side, block, at);
-            }
-        });
+    fn fill(&self, k: CuteBuilder<'c>, sides: &[Side<'c>], block: Val<'c>, stage: Val<'c>) -> Built<()> {
+        let b = k.builder();
+        k.when(b.cmpi("slt", block, self.blocks), |k| {
+            sides.iter().try_for_each(|side| self.load(k, side, block, stage))
+        })?;
         async_copy::commit(b);
+        Ok(())
+    }
+
+    /// Hands the sums to the epilogue and stores its results.
+    fn finish(&self, k: CuteBuilder<'c>, product: &Product<'c>) -> Built<()> {
+        let b = k.builder();
+        let elements = self.elements();
+        for place in product.places() {
+            let at = k.place(product.at, &place[0])?;
+            let (row, column) = (at[0], at[1]);
+            let load = |sums: &View<'c>| place.iter().map(|coord| k.load(*sums, coord)).collect::<Built<Vec<_>>>();
+            let sums = product.sums.iter().map(load).collect::<Built<Vec<_>>>()?;
+            match sums.as_slice() {
+                [first, others @ ..] if place.len() == 2 => {
+                    let two = |sums: &Vec<Val<'c>>| [sums[0], sums[1]];
+                    let pair = Pair { row, column, sums: two(first), others: others.first().map(two) };
+                    elements.store_pair(b, self.batch, &pair);
+                }
+                _ => {
+                    let all: Vec<_> = sums.iter().map(|sums| sums[0]).collect();
+                    for (which, value) in elements.result(b, self.batch, row, column, &all).into_iter().enumerate() {
+                        elements.store(b, which, self.batch, row, column, value);
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     fn elements(&self) -> Elements<'a, 'c> {

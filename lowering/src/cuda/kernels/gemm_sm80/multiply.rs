@@ -1,198 +1,144 @@
-//! Products of a stage: fragments by `ldmatrix` and `mma.sync`, or rows of f32 by FMA.
+//! Products of a stage: fragments from shared memory, products of fragments.
 
-use super::{
-    Frame,
-    config::{Config, Kind, keeps_lines},
-};
-use crate::cuda::{
-    emit::{Effect, asm1, matrix, memory, scalar::ScalarOps},
-    kernels::{elements::Pair, problem::Dtype},
-};
+use super::Frame;
+use crate::cuda::{emit::scalar::ScalarOps, kernels::gemm_sm80::load::up_to};
 use aitmlir_dialects::{
-    builder::Builder,
+    cute::author::{Built, Coords, CuteBuilder, Tensor, TiledCopy, TiledMma, View},
     types::{Types, Val},
 };
+use cute_layout::atom::{Element, Operand, Side};
 
-/// Threads along each side of a tile, of FMA.
-const SIDE: i64 = 16;
+/// What a thread multiplies.
+pub struct Product<'c> {
+    mma: TiledMma<'c>,
+    /// A, then the right operands.
+    operands: Vec<Fragments<'c>>,
+    /// (values, M, N) of each product.
+    pub sums: Vec<View<'c>>,
+    /// Where these are in the result.
+    pub at: Coords<'c>,
+}
 
-impl<'a, 'c> Frame<'a, 'c> {
-    /// Sums of a thread, of one product.
-    fn sum_count(&self) -> i64 {
-        let config = &self.gemm.config;
-        match config.kind {
-            Kind::Mma => i64::from(config.warp_tile[0] * config.warp_tile[1] / 32),
-            Kind::Fma => i64::from(config.tile()[0] * config.tile()[1]) / (SIDE * SIDE),
-        }
-    }
+/// One operand of a thread, of a whole stage.
+#[derive(Clone, Copy)]
+struct Fragments<'c> {
+    copy: TiledCopy<'c>,
+    /// ((values, atoms), lines, steps, stages) in shared memory.
+    from: View<'c>,
+    /// The registers that they go to: as the copy sees them, and as the MMA does.
+    to: View<'c>,
+    loaded: View<'c>,
+    /// (values, lines, steps): what is multiplied.
+    multiplied: View<'c>,
+}
 
-    pub(super) fn zero_sums(&self, b: Builder<'c>) -> Vec<Val<'c>> {
-        let integer = matches!(self.gemm.problem.dtype, Dtype::S8 | Dtype::U8);
-        let zero = if integer { b.c32(0) } else { b.float(b.context().f32_type(), 0.0) };
-        vec![zero; self.sum_count() as usize * self.gemm.problem.products() as usize]
-    }
-
-    /// The thread's warp along M and N, and its lane.
-    fn warp(&self, b: Builder<'c>) -> [Val<'c>; 3] {
-        let warp = b.shr_c(self.thread, 5);
-        let along_n = i64::from(self.gemm.config.warps[1]);
-        [b.div_c(warp, along_n), b.rem_c(warp, along_n), b.and(self.thread, b.c32(31))]
-    }
-
-    pub(super) fn multiply(&self, b: Builder<'c>, stage: Val<'c>, sums: &[Val<'c>]) -> Vec<Val<'c>> {
-        let at = b.addi(self.shared, b.mul_c(stage, self.gemm.config.stage_bytes(self.gemm.problem)));
-        match self.gemm.config.kind {
-            Kind::Mma => self.multiply_mma(b, at, sums),
-            Kind::Fma => self.multiply_fma(b, at, sums),
-        }
-    }
-
-    fn multiply_mma(&self, b: Builder<'c>, at: Val<'c>, sums: &[Val<'c>]) -> Vec<Val<'c>> {
-        let config = &self.gemm.config;
-        let kind = Config::mma(self.gemm.problem.dtype);
-        let [rows, columns] = config.warp_tile.map(i64::from);
-        let [warp_m, warp_n, lane] = self.warp(b);
-        let products = i64::from(self.gemm.problem.products());
-        let right_at = |b: Builder<'c>, product: i64| {
-            let [rows, columns] = config.tile().map(i64::from);
-            b.add_c(at, (rows + product * columns) * 128)
+impl<'c> Product<'c> {
+    /// The sums of a thread, as coordinates: each place has one, or two neighbours of a row.
+    pub fn places(&self) -> Vec<Vec<String>> {
+        let [values, rows, columns] = [0, 1, 2].map(|mode| self.at.size(mode).unwrap_or(1));
+        let tiles = (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
+        let of_tile = |(i, j)| {
+            let single = move |value: i64| format!("({value},{i},{j})");
+            match values {
+                1 => vec![vec![single(0)]],
+                _ => (0..values / 2).map(|pair| vec![single(2 * pair), single(2 * pair + 1)]).collect::<Vec<_>>(),
+            }
         };
-        // Fragments of A, then those of all right operands.
-        let load = |b: Builder<'c>, step: i64| {
-            let first = b.mul_c(warp_m, rows);
-            let a: Vec<_> = (0..rows / 16).map(|i| self.fragment(b, true, at, first, 16 * i, step, lane)).collect();
-            let first = b.mul_c(warp_n, columns);
-            let bs: Vec<_> = (0..products)
-                .flat_map(|product| (0..columns / 16).map(move |i| (product, i)))
-                .map(|(product, i)| self.fragment(b, false, right_at(b, product), first, 16 * i, step, lane))
-                .collect();
-            (a, bs)
+        tiles.flat_map(of_tile).collect()
+    }
+}
+
+impl<'c> Frame<'_, 'c> {
+    /// Fragments of the operands, and sums of zero.
+    pub(super) fn product(&self, k: CuteBuilder<'c>, stages: &[View<'c>]) -> Built<Product<'c>> {
+        let b = k.builder();
+        let tiling = &self.gemm.tiling;
+        let how = tiling.multiply();
+        let mma = k.tiled_mma(how.atom, &how.atoms, &how.permutation)?;
+        let operands = stages.iter().enumerate().map(|(number, view)| self.fragments(k, mma, number, *view));
+        let operands = operands.collect::<Built<Vec<_>>>()?;
+        let [rows, columns] = self.gemm.config.tile();
+        let ((row, first_row), (column, first_column)) = (self.tile_number(0), self.tile_number(1));
+        let whole = k.identity(k.make("shape", Self::sizes(), &[self.m, self.n])?)?;
+        let tile = format!("[{rows}:1;{columns}:1]");
+        let tile = k.tile(whole, tile, format!("({row},{column})"), &[first_row, first_column])?;
+        let at = k.mma_part(mma, Operand::C, tile, self.thread)?;
+        let zero = match tiling.sum() {
+            Element::S32 => b.c32(0),
+            _ => b.float(b.context().f32_type(), 0.0),
         };
-        let of_product = (rows / 16 * (columns / 8)) as usize;
-        let steps = 4;
-        let mut sums = sums.to_vec();
-        let mut now = load(b, 0);
+        let sums = (1..stages.len()).map(|_| {
+            let sums = k.fragment_like(at, tiling.sum())?;
+            k.fill(sums, zero)?;
+            Ok(sums)
+        });
+        let sums = sums.collect::<Built<Vec<_>>>()?;
+        Ok(Product { mma, operands, sums, at })
+    }
+
+    fn fragments(
+        &self,
+        k: CuteBuilder<'c>,
+        mma: TiledMma<'c>,
+        number: usize,
+        stages: View<'c>,
+    ) -> Built<Fragments<'c>> {
+        let tiling = &self.gemm.tiling;
+        let operand = if number == 0 { Operand::A } else { Operand::B };
+        let transposed = if tiling.keeps_lines(self.operand(number)) { ".trans" } else { "" };
+        let atom = format!("{}{transposed}", tiling.multiply().load);
+        let copy = k.tiled_copy_for(atom, tiling.element(), mma, operand)?;
+        let part = k.slice(k.mma_part(mma, operand, stages, self.thread)?, "(_,_,_,0)", &[])?;
+        let multiplied = k.fragment(mma, operand, part)?;
+        let loaded = match tiling.rounds() {
+            true => k.fragment_like(multiplied, tiling.element())?,
+            false => multiplied,
+        };
+        let from = k.copy_part(copy, Side::Source, stages, self.thread)?;
+        Ok(Fragments { copy, from, to: k.retile(copy, loaded)?, loaded, multiplied })
+    }
+
+    /// Adds the products of a stage to the sums.
+    pub(super) fn multiply(&self, k: CuteBuilder<'c>, product: &Product<'c>, stage: Val<'c>) -> Built<()> {
+        let tiling = &self.gemm.tiling;
+        let of_stage = format!("(_,_,_,{})", up_to(i64::from(self.gemm.config.stages) - 1));
+        let from = product.operands.iter().map(|side| k.slice(side.from, &of_stage, &[stage]));
+        let from = from.collect::<Built<Vec<_>>>()?;
+        let load = |step: i64| -> Built<()> {
+            for (side, from) in product.operands.iter().zip(&from) {
+                let at = format!("(_,_,{step})");
+                k.copy(side.copy, k.slice(*from, &at, &[])?, k.slice(side.to, &at, &[])?)?;
+            }
+            Ok(())
+        };
+        let steps = tiling.multiply().steps;
+        load(0)?;
         for step in 0..steps {
             // The next fragments are on their way while these are multiplied.
-            let next = (step + 1 < steps).then(|| load(b, step + 1));
-            for (i, a) in now.0.iter().enumerate() {
-                for j in 0..(products * columns / 8) as usize {
-                    let (product, column) = (j / (columns / 8) as usize, j % (columns / 8) as usize);
-                    let place = (product * of_product + i * (columns / 8) as usize + column) * 4;
-                    let right = &now.1[j / 2][2 * (j % 2)..][..2];
-                    let done = matrix::mma(b, kind, a, right, &sums[place..place + 4]);
-                    sums[place..place + 4].copy_from_slice(&done);
+            if step + 1 < steps {
+                load(step + 1)?;
+            }
+            let mut now = Vec::new();
+            for side in &product.operands {
+                let multiplied = self.step(k, side.multiplied, step)?;
+                if tiling.rounds() {
+                    k.convert(self.step(k, side.loaded, step)?, multiplied)?;
                 }
+                now.push(multiplied);
             }
-            if let Some(next) = next {
-                now = next;
+            for (right, sums) in now[1..].iter().zip(&product.sums) {
+                k.gemm(product.mma, *sums, now[0], *right)?;
             }
         }
-        sums
+        Ok(())
     }
-
-    /// Four registers: of A the fragment of 16 rows, of B those of twice 8 columns; 32 bytes of K. `first` is the warp's first line.
-    #[allow(clippy::too_many_arguments)] // which lines and steps of which operand
-    fn fragment(
-        &self,
-        b: Builder<'c>,
-        is_a: bool,
-        at: Val<'c>,
-        first: Val<'c>,
-        line: i64,
-        step: i64,
-        lane: Val<'c>,
-    ) -> Vec<Val<'c>> {
-        let problem = &self.gemm.problem;
-        let place = if is_a { &problem.a } else { &problem.b };
-        let (eighth, matrix_row) = (b.shr_c(lane, 3), b.and(lane, b.c32(7)));
-        let (low, high) = (b.and(eighth, b.c32(1)), b.shr_c(eighth, 1));
-        // Of A, the second matrix is 8 lines further, of B 16 bytes of K.
-        let (of_line, of_step) = if is_a { (low, high) } else { (high, low) };
-        let first = b.add_c(first, line);
-        if keeps_lines(place, problem.dtype) {
-            let row = b.addi(matrix_row, b.add_c(b.mul_c(of_step, 8), 16 * step));
-            let line = b.addi(first, b.mul_c(of_line, 8));
-            let piece = b.xor(b.and(b.shr_c(line, 3), b.c32(7)), matrix_row);
-            let to = b.addi(b.mul_c(b.shr_c(line, 6), 8192), b.addi(b.mul_c(row, 128), b.mul_c(piece, 16)));
-            return matrix::ldmatrix(b, b.addi(at, to), 4, true);
-        }
-        let row = b.addi(first, b.addi(matrix_row, b.mul_c(of_line, 8)));
-        let piece = b.xor(b.add_c(of_step, 2 * step), matrix_row);
-        let to = b.addi(b.mul_c(row, 128), b.mul_c(piece, 16));
-        let words = matrix::ldmatrix(b, b.addi(at, to), 4, false);
-        if problem.dtype != Dtype::F32 {
-            return words;
-        }
-        // tf32 rounds to nearest; the instruction would cut off.
-        let i32 = b.context().int_type(32);
-        words.into_iter().map(|word| asm1(b, "cvt.rna.tf32.f32 $0, $1;", "=r,r", &[word], i32, Effect::Pure)).collect()
-    }
-
-    /// Each thread has rows `ty + 16 i` and columns `tx + 16 j`; four steps of K a load.
-    fn multiply_fma(&self, b: Builder<'c>, at: Val<'c>, sums: &[Val<'c>]) -> Vec<Val<'c>> {
-        let [rows, columns] = self.gemm.config.tile().map(i64::from);
-        let (ty, tx) = (b.div_c(self.thread, SIDE), b.rem_c(self.thread, SIDE));
-        let b_at = b.add_c(at, rows * 128);
-        let f32 = b.context().f32_type();
-        let four = |b: Builder<'c>, at: Val<'c>, line: Val<'c>, piece: i64| -> Vec<Val<'c>> {
-            let piece = b.xor(b.c32(piece), b.and(line, b.c32(7)));
-            let address = b.addi(at, b.addi(b.mul_c(line, 128), b.mul_c(piece, 16)));
-            let words = memory::load_shared(b, address, 4);
-            words.into_iter().map(|word| b.op1("arith.bitcast", &[word], f32, &[])).collect()
-        };
-        let mut sums = sums.to_vec();
-        for piece in 0..8 {
-            let a: Vec<_> = (0..rows / SIDE).map(|i| four(b, at, b.add_c(ty, SIDE * i), piece)).collect();
-            // Lines of all right operands, one after the other.
-            let lines = columns * i64::from(self.gemm.problem.products());
-            let bs: Vec<_> = (0..lines / SIDE).map(|j| four(b, b_at, b.add_c(tx, SIDE * j), piece)).collect();
-            let across = (columns / SIDE) as usize;
-            let of_product = (rows * columns / (SIDE * SIDE)) as usize;
-            for k in 0..4 {
-                for (i, a) in a.iter().enumerate() {
-                    for (j, right) in bs.iter().enumerate() {
-                        let place = j / across * of_product + i * across + j % across;
-                        sums[place] = b.op1("math.fma", &[a[k], right[k], sums[place]], f32, &[]);
-                    }
-                }
-            }
-        }
-        sums
-    }
-
-    /// Hands the sums to the epilogue and stores its results.
-    pub(super) fn finish(&self, b: Builder<'c>, sums: &[Val<'c>]) {
-        let elements = self.elements();
-        let config = &self.gemm.config;
-        let (sums, others) = sums.split_at(self.sum_count() as usize);
-        if config.kind == Kind::Fma {
-            let columns = i64::from(config.tile()[1]) / SIDE;
-            let (ty, tx) = (b.div_c(self.thread, SIDE), b.rem_c(self.thread, SIDE));
-            for (index, sum) in sums.iter().enumerate() {
-                let (i, j) = (index as i64 / columns, index as i64 % columns);
-                let row = b.addi(self.row, b.add_c(ty, SIDE * i));
-                let column = b.addi(self.column, b.add_c(tx, SIDE * j));
-                let sums: Vec<_> = std::iter::once(*sum).chain(others.get(index).copied()).collect();
-                for (which, value) in elements.result(b, self.batch, row, column, &sums).into_iter().enumerate() {
-                    elements.store(b, which, self.batch, row, column, value);
-                }
-            }
-            return;
-        }
-        let [rows, columns] = config.warp_tile.map(i64::from);
-        let [warp_m, warp_n, lane] = self.warp(b);
-        let row = b.addi(b.addi(self.row, b.mul_c(warp_m, rows)), b.shr_c(lane, 2));
-        let column = b.addi(b.addi(self.column, b.mul_c(warp_n, columns)), b.mul_c(b.and(lane, b.c32(3)), 2));
-        for (index, four) in sums.chunks(4).enumerate() {
-            let (i, j) = (index as i64 / (columns / 8), index as i64 % (columns / 8));
-            for half in 0..2 {
-                let row = b.add_c(row, 16 * i + 8 * half);
-                let two = |four: &[Val<'c>]| [four[2 * half as usize], four[2 * half as usize + 1]];
-                let others = (!others.is_empty()).then(|| two(&others[4 * index..][..4]));
-                let pair = Pair { row, column: b.add_c(column, 8 * j), sums: two(four), others };
-                elements.store_pair(b, self.batch, &pair);
-            }
+    /// The part of a fragment, (values, lines, K), that belongs to a step of a stage.
+    fn step(&self, k: CuteBuilder<'c>, fragment: View<'c>, step: i64) -> Built<View<'c>> {
+        let steps = self.gemm.tiling.multiply().steps;
+        let [lines, of_k] = [1, 2].map(|mode| fragment.size(mode).unwrap_or(1));
+        match of_k / steps {
+            1 => k.slice(fragment, format!("(_,_,{step})"), &[]),
+            several => k.tile(fragment, format!("[1:1;{lines}:1;{several}:1]"), format!("(0,0,{step})"), &[]),
         }
     }
 }
