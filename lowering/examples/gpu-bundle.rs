@@ -1,6 +1,7 @@
 //! Compiles the gemm kernels in every shipped configuration, with what a GPU machine needs to check and time them.
 //!
-//! usage: gpu-bundle FOLDER [FILTER,...]   (`make gpu-bundle` also copies the runner there; a filter is a part of a kernel's name)
+//! usage: gpu-bundle FOLDER [FILTER,...] [CONFIGURATION,...]   (`make gpu-bundle` also copies the runner there; a filter is a part of a kernel's
+//! name; configurations by name take the place of those that ship)
 
 use aitmlir_dialects::{ait::CausalKind, builder::Builder, new_context, types::Types, types::Val};
 use aitmlir_lowering::cuda::{
@@ -8,7 +9,10 @@ use aitmlir_lowering::cuda::{
     emit::scalar::ScalarOps,
     kernels::{
         b2b, b2b_sm90, gemm_sm80,
-        gemm_sm90::{self, Config, choose::candidates},
+        gemm_sm90::{
+            self, Config,
+            choose::{candidates, parse},
+        },
         problem::{Dtype, Fold, Place, Problem},
         sequences::Sequences,
     },
@@ -257,6 +261,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("usage: gpu-bundle FOLDER [FILTER]")?;
     let filters = std::env::args().nth(2).unwrap_or_default();
     let wanted = |name: &str| filters.split(',').any(|filter| name.contains(filter));
+    let named = std::env::args().nth(3).unwrap_or_default();
+    let named = named.split(',').filter(|name| !name.is_empty());
+    let named: Vec<Config> =
+        named.map(|name| parse(name).ok_or(format!("'{name}' is no configuration"))).collect::<Result<_, _>>()?;
     let folder = Path::new(&folder);
     fs::create_dir_all(folder.join("kernels"))?;
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nvidia-cuda-nvcc/nvidia/cu13/bin/ptxas");
@@ -279,6 +287,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let configs = match epilogue {
             "swiglu" => dual(),
             "heads" => [64, 128].map(|columns| Config { chains: 1, columns, stages: 8, ..Config::PING_PONG }).to_vec(),
+            _ if !named.is_empty() => named.clone(),
             _ => [candidates(), direct()].concat().into_iter().filter(chosen).collect(),
         };
         let mut kernels: Vec<Kernel> = configs.into_iter().map(Kernel::Sm90).collect();

@@ -1,8 +1,8 @@
 //! The entry of a kernel: parameters become buffers, and the kernel's row fills in the rest.
 
-use super::Chip;
 use super::kernels::{self, Body, BodyRow, How, Operand, Whole};
 use super::tuning::Tuning;
+use super::{Chip, kernel::COUNTER_BYTES};
 use crate::{
     cpu::{self, Unsupported, view::is_row_major},
     host::{
@@ -208,7 +208,7 @@ fn lower_body<'c>(
         Param::I64(0.into())
     });
     launch.params.push(match shape.scratch {
-        Some(_) => Param::Workspace { offset: 0.into() },
+        Some(_) => Param::Workspace { offset: COUNTER_BYTES.into() },
         None => Param::I64(0.into()),
     });
     if fails {
@@ -224,7 +224,7 @@ fn lower_body<'c>(
         dims: launch.dims,
         operands: launch.operands,
         params: launch.params,
-        workspace: shape.scratch.map(|i| Workspace { bytes: extent(i), zeroed: 0.into() }),
+        workspace: shape.scratch.map(|i| Workspace { bytes: extent(i) + COUNTER_BYTES, zeroed: COUNTER_BYTES.into() }),
         when: None,
         alignment: 0,
         otherwise: None,

@@ -106,3 +106,51 @@ fn stages_are_filled_two_at_a_time() {
         Case { m: 72, n: 200, k, bias: true, ..PLAIN }.run(config, 2);
     }
 }
+
+/// Stream-K with so many blocks of K, tiles and CTAs.
+fn stream(config: Config) -> Config {
+    Config { stream: true, ..config }
+}
+
+#[test]
+fn stream_k_shares_the_blocks_of_k_of_few_tiles() {
+    let config = stream(Config::cooperative(1, 64, 3));
+    Kernel::Sm90(config).assemble(&PLAIN.problem());
+    // Two tiles, fewer than CTAs: ranges begin and end inside tiles, and several lie in one.
+    Case { m: 136, n: 64, k: 776, bias: true, ..PLAIN }.run(config, 5);
+    // Less than a block of K, and an odd number of blocks.
+    Case { m: 136, n: 72, k: 40, ..PLAIN }.run(config, 132);
+    Case { m: 72, n: 136, k: 456, out: Dtype::F32, ..PLAIN }.run(config, 132);
+}
+
+#[test]
+fn stream_k_evens_out_the_last_waves() {
+    let config = stream(Config::single(1, 64, 3, 2));
+    Kernel::Sm90(config).assemble(&PLAIN.problem());
+    // 15 tiles for 2 to 14 CTAs: whole waves, one tile over, one CTA over.
+    for sms in [1, 2, 3, 7] {
+        Case { m: 136, n: 264, k: 200, bias: true, ..PLAIN }.run(config, sms);
+    }
+    Case { m: 72, n: 72, k: 392, batch: 3, ..PLAIN }.run(stream(Config::cooperative(1, 128, 3)), 4);
+}
+
+#[test]
+fn stream_k_in_turns() {
+    let config = stream(Config { chains: 1, ..Config::PING_PONG });
+    Kernel::Sm90(config).assemble(&PLAIN.problem());
+    Kernel::Sm90(stream(Config::PING_PONG)).assemble(&PLAIN.problem());
+    for (m, sms) in [(64, 3), (200, 3), (456, 3), (456, 5)] {
+        Case { m, n: 136, k: 328, bias: true, ..PLAIN }.run(config, sms);
+    }
+}
+
+#[test]
+fn stream_k_of_a_transposed_product() {
+    let config = stream(Config { swapped: true, ..Config::single(1, 16, 4, 2) });
+    Kernel::Sm90(config).assemble(&PLAIN.problem());
+    for sms in [2, 132] {
+        Case { m: 13, n: 264, k: 584, bias: true, ..PLAIN }.run(config, sms);
+    }
+    let two_chains = stream(Config { swapped: true, burst: 2, ..Config::single(2, 32, 4, 1) });
+    Case { m: 20, n: 264, k: 584, ..PLAIN }.run(two_chains, 3);
+}

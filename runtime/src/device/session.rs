@@ -424,6 +424,10 @@ impl<'a> DeviceRun<'a> {
             }
             context.zeroed = zeroed;
         }
+        if bytes > zeroed {
+            // What lies behind this kernel's zeros is its own: another one's counters there would have to be zeroed again.
+            context.zeroed = context.zeroed.min(zeroed);
+        }
         Ok(to)
     }
 

@@ -49,6 +49,16 @@ pub fn fence_device(b: Builder<'_>) {
     asm0(b, "fence.acq_rel.gpu;", "", &[]);
 }
 
+/// Waits until the kernels before this one in the stream are done and what they wrote is visible, where this one was started before that.
+pub fn wait_for_earlier_kernels(b: Builder<'_>) {
+    asm0(b, "griddepcontrol.wait;", "", &[]);
+}
+
+/// The next kernel of the stream may start when all CTAs have come here, if it is one that waits for this one by itself.
+pub fn start_next_kernel(b: Builder<'_>) {
+    asm0(b, "griddepcontrol.launch_dependents;", "", &[]);
+}
+
 /// The warpgroup keeps `count` registers a thread (a multiple of 8) and gives the others back.
 pub fn fewer_registers(b: Builder<'_>, count: u32) {
     asm0(b, &format!("setmaxnreg.dec.sync.aligned.u32 {count};"), "", &[]);

@@ -61,6 +61,11 @@ impl<'c> Sums<'c> {
         Sums { value: b.op1("llvm.inline_asm", &[], sums_type(b, n), &attributes), n }
     }
 
+    /// Sums of these elements, N / 2 of them.
+    pub fn of(b: Builder<'c>, elements: &[Val<'c>], n: u32) -> Self {
+        Sums { value: super::pack(b, elements), n }
+    }
+
     /// The elements.
     pub fn elements(self, b: Builder<'c>) -> Vec<Val<'c>> {
         (0..self.n as usize / 2).map(|i| extract(b, self.value, i, b.context().f32_type())).collect()
@@ -96,7 +101,7 @@ pub fn wait_for<'c>(b: Builder<'c>, sums: &[Sums<'c>]) -> Vec<Sums<'c>> {
         .map(|s| {
             let (mine, others) = rest.split_at(s.n as usize / 2);
             rest = others;
-            Sums { value: super::pack(b, mine), n: s.n }
+            Sums::of(b, mine, s.n)
         })
         .collect()
 }

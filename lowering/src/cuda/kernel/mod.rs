@@ -16,6 +16,10 @@ use melior::{
     },
 };
 
+/// Bytes at the beginning of the workspace that are for counters, which kernels leave at zero. The kernels of a model share the workspace: where one
+/// has counters no other may have anything else.
+pub const COUNTER_BYTES: i64 = 16_384;
+
 /// A kernel's name, parameters and sizes.
 #[derive(Clone, Debug)]
 pub struct KernelSpec {

@@ -1,6 +1,8 @@
 //! Choosing a configuration: candidates, what they are expected to cost, and a table of what was measured.
 
 use super::{Config, Schedule};
+
+pub use super::names::parse;
 use crate::cuda::{
     chip,
     kernels::problem::Problem,
@@ -151,14 +153,6 @@ fn few_rows() -> Vec<Config> {
     configs
 }
 
-/// The configuration of that short name: see [`Config::short_name`].
-pub fn parse(name: &str) -> Option<Config> {
-    candidates()
-        .into_iter()
-        .flat_map(|config| [4, 8, 16].map(|group| Config { group, ..config }))
-        .find(|config| config.short_name() == name)
-}
-
 /// The configuration for a product: the measured one where there is one, else the cheapest legal one. `tma_store`: the result may leave through TMA.
 pub fn choose(sizes: Sizes, problem: &Problem, tma_store: bool, tuning: &Tuning) -> Option<Config> {
     let product = Product::of(problem, [sizes.m, sizes.n, sizes.k, sizes.batch]);
@@ -248,32 +242,6 @@ fn cost(group: &[Sizes], config: &Config) -> Option<f64> {
     let memory = 2.0 * group.iter().map(elements).sum::<i64>() as f64 / SMS as f64 / MEMORY_BYTES;
     let meet = if split > 1 { MEET[usize::from(!config.cluster)] } else { 0.0 };
     Some(work.max(memory) + START + meet)
-}
-
-impl Config {
-    /// A short name that says all: schedule and consumers, tile, stages, parts of a tile (`x` in a cluster, `k` through the workspace),
-    /// CTAs of a multiprocessor, group; `_t` for the transposed product, `_d` for plain stores; `_m` and `_n` with the CTAs that share an
-    /// operand, along rows and along columns; `_b2` where stages are filled two at a time.
-    pub fn short_name(&self) -> String {
-        let [rows, columns] = self.tile();
-        let sharing = match (self.share, self.across) {
-            (1, _) => String::new(),
-            (share, across) => format!("_{}{share}", if across { 'n' } else { 'm' }),
-        };
-        let burst = if self.burst == 1 { "" } else { "_b2" };
-        format!(
-            "{}{}_{rows}x{columns}_s{}_{}{}_c{}_g{}{}{}{sharing}{burst}",
-            if self.schedule == Schedule::PingPong { "pp" } else { "co" },
-            self.consumers,
-            self.stages,
-            if self.cluster { 'x' } else { 'k' },
-            self.split,
-            self.ctas_per_sm,
-            self.group,
-            if self.swapped { "_t" } else { "" },
-            if self.tma_store { "" } else { "_d" },
-        )
-    }
 }
 
 #[cfg(test)]

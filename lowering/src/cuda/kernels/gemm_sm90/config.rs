@@ -1,6 +1,7 @@
 //! Configurations of the kernel: what is legal, and how much of the machine each takes.
 
-use crate::cuda::{chip, kernels::problem::Problem};
+use super::stream;
+use crate::cuda::{chip, kernel::COUNTER_BYTES, kernels::problem::Problem};
 use kernel_launch::Expr;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,8 @@ pub struct Config {
     pub split: u32,
     /// They are a cluster and meet through shared memory (at most 8); else they meet through the workspace.
     pub cluster: bool,
+    /// The CTAs share the blocks of K of the tiles that are left after whole waves evenly: see [`super::stream`].
+    pub stream: bool,
     /// Computes the transposed result: rows of tiles are columns of the result.
     pub swapped: bool,
     /// Results leave through TMA; else through plain stores, which take any stride.
@@ -44,6 +47,8 @@ pub struct Config {
     pub across: bool,
     /// Stages that the producer fills at a time, 1 or 2: with 2, it asks for 256 bytes of a line at once, which lie together in memory.
     pub burst: u32,
+    /// Each tile begins its sums at another block of K, so that CTAs which read the same lines do not all ask for the same bytes at once.
+    pub rotate: bool,
 }
 
 /// Why a configuration cannot compute a problem.
@@ -62,12 +67,14 @@ impl Config {
         group: 8,
         split: 1,
         cluster: false,
+        stream: false,
         swapped: false,
         tma_store: true,
         ctas_per_sm: 1,
         share: 1,
         across: false,
         burst: 1,
+        rotate: false,
     };
 
     /// Two consumers side by side: 128 rows (256 with two chains) of `columns` columns, and as many stages as fit.
@@ -177,6 +184,11 @@ impl Config {
         problems.iter().map(of_one).reduce(|sum, tiles| sum + tiles).unwrap_or(0.into())
     }
 
+    /// Consumers that have parts of one tile.
+    pub(super) fn sides(&self) -> i64 {
+        if self.schedule == Schedule::Cooperative { i64::from(self.consumers) } else { 1 }
+    }
+
     /// CTAs: one a tile (a part of a tile where split), at most what fits the device at once.
     pub(super) fn grid(&self, problems: &[Problem]) -> Expr {
         let slots = Expr::Sms.times(i64::from(self.ctas_per_sm));
@@ -187,6 +199,12 @@ impl Config {
             let clusters = slots.quotient(share).minus(if share > 2 { i64::from(self.ctas_per_sm) } else { 0 });
             return tiles.min(clusters.max(1)) * share;
         }
+        if self.stream {
+            // Not more than have a few blocks of K each.
+            let problem = &problems[0];
+            let blocks = problem.k.clone().ceil_div(self.block_k(problem)).ceil_div(stream::LEAST_BLOCKS);
+            return (tiles * blocks).min(slots);
+        }
         match self.split {
             1 => tiles.min(slots),
             split => tiles * i64::from(split),
@@ -195,18 +213,21 @@ impl Config {
 
     /// Do parts of a tile meet through the workspace?
     pub(super) fn uses_workspace(&self) -> bool {
-        self.split > 1 && !self.cluster
+        self.stream || self.split > 1 && !self.cluster
     }
 
-    /// Bytes of the counters, one a tile.
+    /// Bytes of the counters: one a tile; with stream-K, one for each consumer of a CTA that has a part of a tile.
     pub(super) fn counter_bytes(&self, problems: &[Problem]) -> Expr {
-        (self.tiles(problems) * 4).ceil_div(256) * 256
+        let counters = if self.stream { self.grid(problems) * self.sides() } else { self.tiles(problems) };
+        // The workspace is that of other kernels too, and their counters lie where this one's do: what is no counter lies behind all of them.
+        ((counters * 4).ceil_div(256) * 256).max(COUNTER_BYTES)
     }
 
     /// Bytes of the partial sums.
     pub(super) fn partial_bytes(&self, problems: &[Problem]) -> Expr {
         let [rows, columns] = self.tile();
-        self.tiles(problems) * (i64::from(self.split) * i64::from(rows) * i64::from(columns) * 4)
+        let parts = if self.stream { self.grid(problems) } else { self.tiles(problems) * i64::from(self.split) };
+        parts * (i64::from(rows) * i64::from(columns) * 4)
     }
 
     /// What the results must be like.
@@ -256,6 +277,12 @@ impl Config {
         if !(1..=2).contains(&self.consumers) || !(1..=2).contains(&self.chains) {
             return fail(format!("{} consumers with {} chains; 1 or 2 are possible", self.consumers, self.chains));
         }
+        if self.stream && (self.split > 1 || self.share > 1) {
+            return fail(
+                "with stream-K a CTA has a part of K of its own: tiles are not split besides, and operands not shared"
+                    .to_owned(),
+            );
+        }
         if self.schedule == Schedule::PingPong && (self.consumers != 2 || self.split != 1) {
             return fail("ping-pong needs two consumers and whole tiles".to_owned());
         }
@@ -288,7 +315,7 @@ impl Config {
             return fail("the sums of a tile do not fit the stages".to_owned());
         }
         // The last stage of a pair is free when the one after it is full.
-        if self.burst > 2 || self.burst == 2 && self.stages < 4 {
+        if !(1..=4).contains(&self.burst) || self.burst > 1 && self.stages < 2 * self.burst {
             return fail(format!("{} of {} stages filled at a time", self.burst, self.stages));
         }
         if self.share > 1 && self.split > 1 {

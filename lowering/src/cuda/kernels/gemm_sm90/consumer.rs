@@ -66,7 +66,7 @@ impl<'a, 'c> Frame<'a, 'c> {
         if self.gemm.config.split > 1 {
             self.meet(b, thread, &unit, &sums);
         } else {
-            self.finish(b, thread, &unit, first, &sums);
+            self.conclude(b, thread, &unit, first, &sums);
         }
         ring
     }
@@ -90,18 +90,28 @@ impl<'a, 'c> Frame<'a, 'c> {
             let of_next = if self.same_depth() { at.clone() } else { self.find(b, next, &at) };
             let blocks = self.within(b, &at, |frame| {
                 let unit = frame.unit(b, index);
+                let done = unit.done.unwrap_or(done);
                 let ring = [b.rem_c(done, stages), b.and(b.div_c(done, stages), b.c32(1))];
                 sync::named_barrier(b, mine, 256);
                 let others = b.cmpi("slt", next, units);
                 let (sums, _) = frame.multiply_then(b, thread, &unit, &ring, |b| {
                     b.when(others, |b| sync::named_arrive(b, other, 256));
                 });
-                frame.finish(b, thread, &unit, unit.row, &sums);
+                frame.conclude(b, thread, &unit, unit.row, &sums);
                 frame.blocks
             });
             let others = self.within(b, &of_next, |frame| frame.blocks);
             [vec![b.addi(done, b.addi(blocks, others))], of_next].concat()
         });
+    }
+
+    /// What becomes of the sums of a unit whose rows begin at `first`.
+    fn conclude(&self, b: Builder<'c>, thread: Thread<'c>, unit: &Unit<'c>, first: Val<'c>, sums: &[Sums<'c>]) {
+        if self.gemm.config.stream {
+            self.finish_stream(b, thread, unit, first, sums);
+        } else {
+            self.finish(b, thread, unit, first, sums);
+        }
     }
 
     fn multiply(

@@ -3,6 +3,7 @@
 //!
 //! One warpgroup produces, one or two consume. Two consumers either share a tile along M (cooperative) or take tiles in turn
 //! (ping-pong), so that one's epilogue runs under the other's products. CTAs are persistent: each takes tiles `ctaid`, `ctaid + grid`, ...
+//! With stream-K they share the blocks of K of the last waves' tiles evenly instead (see [`stream`]).
 //! With `split > 1` the sums of a tile are spread over CTAs along K; they meet through the workspace (see [`split`]).
 //! With `swapped` the kernel computes the transposed result, so that a small M becomes the instruction's N.
 
@@ -10,8 +11,10 @@ pub mod choose;
 mod config;
 mod consumer;
 mod epilogue;
+mod names;
 mod producer;
 mod split;
+mod stream;
 mod tiles;
 mod walk;
 
@@ -146,6 +149,9 @@ pub fn emit_group<'c>(
     region: Region<'_, 'c>,
 ) -> Result<KernelLaunch, Illegal> {
     one_form(problems)?;
+    if config.stream && problems.len() > 1 {
+        return Err(Illegal("stream-K divides the blocks of one problem, not of a group".to_owned()));
+    }
     problems.iter().try_for_each(|problem| config.check(problem))?;
     let gemm = Gemm::new(name, problems, config);
     gemm.spec.emit(context, module, |b, args| gemm.body(b, module, args, region));
@@ -160,10 +166,8 @@ impl<'p> Gemm<'p> {
         if problems.len() > 1 {
             slots.all_tiles = Some(params.int(&config.tiles(problems)));
         }
-        if config.split > 1 {
-            slots.partial = Some(params.push(Param::Workspace { offset: config.counter_bytes(problems) }));
-        }
         if config.uses_workspace() {
+            slots.partial = Some(params.push(Param::Workspace { offset: config.counter_bytes(problems) }));
             slots.counters = Some(params.push(Param::Workspace { offset: 0.into() }));
         }
         let spec = KernelSpec {
@@ -225,6 +229,9 @@ impl<'p> Gemm<'p> {
                 mbarrier::fence_init(b);
             });
         });
+        // The next kernel's CTAs come as soon as there is room for them, and what follows here touches memory of others.
+        sync::start_next_kernel(b);
+        sync::wait_for_earlier_kernels(b);
         if config.share > 1 {
             sync::cluster_barrier(b);
         } else {

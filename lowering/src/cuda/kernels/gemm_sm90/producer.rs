@@ -34,24 +34,41 @@ impl<'a, 'c> Frame<'a, 'c> {
         let burst = i64::from(self.gemm.config.burst);
         b.for_(unit.first, unit.last, b.c32(burst), ring, |b, block, ring| {
             self.wait_empty(b, ring[0], ring[1]);
-            let next = self.next_stage(b, ring[0], ring[1]);
-            if burst == 1 {
-                self.load_block(b, &unit, block, ring[0]);
-                return next.to_vec();
+            // The blocks after the first that the unit still has, each with its stage.
+            let mut more = Vec::new();
+            let mut next = self.next_stage(b, ring[0], ring[1]);
+            for i in 1..burst {
+                let block = b.add_c(block, i);
+                let inside = b.cmpi("slt", block, unit.last);
+                b.when(inside, |b| self.wait_empty(b, next[0], next[1]));
+                more.push((block, next[0], inside));
+                let after = self.next_stage(b, next[0], next[1]);
+                next = [0, 1].map(|i| b.select(inside, after[i], next[i]));
             }
-            let second = b.add_c(block, 1);
-            let more = b.cmpi("slt", second, unit.last);
-            b.when(more, |b| self.wait_empty(b, next[0], next[1]));
             self.load_block(b, &unit, block, ring[0]);
-            b.when(more, |b| self.load_block(b, &unit, second, next[0]));
-            let after = self.next_stage(b, next[0], next[1]);
-            vec![b.select(more, after[0], next[0]), b.select(more, after[1], next[1])]
+            for (block, stage, inside) in more {
+                b.when(inside, |b| self.load_block(b, &unit, block, stage));
+            }
+            next.to_vec()
         })
     }
 
     /// Waits until all that read a stage are done with it.
     fn wait_empty(&self, b: Builder<'c>, stage: Val<'c>, phase: Val<'c>) {
         mbarrier::wait(b, self.barrier(b, stage, Barrier::Empty), b.xor(phase, b.c32(1)));
+    }
+
+    /// The block of K that is loaded as block `block`.
+    fn rotated(&self, b: Builder<'c>, unit: &Unit<'c>, block: Val<'c>) -> Val<'c> {
+        if !self.gemm.config.rotate {
+            return block;
+        }
+        // CTAs of a cluster, which load for each other, have the same first block.
+        let [rows, columns] = self.gemm.config.reach(self.gemm.problem);
+        let place = b.addi(b.div_c(unit.row, rows), b.mul_c(b.div_c(unit.column, columns), 3));
+        let count = b.subi(unit.last, unit.first);
+        let moved = b.addi(block, b.remu(place, count));
+        b.select(b.cmpi("slt", moved, unit.last), moved, b.subi(moved, count))
     }
 
     fn load_block(&self, b: Builder<'c>, unit: &Unit<'c>, block: Val<'c>, stage: Val<'c>) {
@@ -62,7 +79,7 @@ impl<'a, 'c> Frame<'a, 'c> {
         mbarrier::expect(b, full, b.c32(i64::from(rows + columns) * 128));
         let a_at = b.addi(self.shared, b.mul_c(stage, a_bytes + b_bytes));
         let b_at = b.add_c(a_at, a_bytes);
-        let depth = b.mul_c(block, config.block_k(gemm.problem));
+        let depth = b.mul_c(self.rotated(b, unit, block), config.block_k(gemm.problem));
         let (left, right) = match config.swapped {
             true => (&gemm.problem.b, &gemm.problem.a),
             false => (&gemm.problem.a, &gemm.problem.b),

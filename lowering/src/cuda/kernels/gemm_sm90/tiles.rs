@@ -21,11 +21,16 @@ pub struct Unit<'c> {
     pub tile: Val<'c>,
     /// Which part of the tile's sums this is.
     pub part: Val<'c>,
+    /// Blocks of K of this CTA's units before this one, where they are not all the same number.
+    pub done: Option<Val<'c>>,
 }
 
 impl<'a, 'c> Frame<'a, 'c> {
     /// The first unit, and how many units further the next one is.
     pub(super) fn walk(&self, b: Builder<'c>) -> [Val<'c>; 2] {
+        if self.gemm.config.stream {
+            return [b.c32(0), b.c32(1)];
+        }
         let share = i64::from(self.gemm.config.share);
         [b.div_c(b.sreg("ctaid.x"), share), b.div_c(b.sreg("nctaid.x"), share)]
     }
@@ -35,15 +40,30 @@ impl<'a, 'c> Frame<'a, 'c> {
         b.rem_c(b.sreg("ctaid.x"), i64::from(self.gemm.config.share))
     }
 
-    /// Unit `index`, of the frame's problem. Tiles are walked in groups of `group` rows of tiles, so that what runs together shares operands in the L2.
+    /// Unit `index`, of the frame's problem.
     pub(super) fn unit(&self, b: Builder<'c>, index: Val<'c>) -> Unit<'c> {
+        let split = i64::from(self.gemm.config.split);
+        if self.gemm.config.stream {
+            return self.stream_unit(b, index);
+        }
+        if split == 1 {
+            return self.tile_unit(b, index, b.c32(0), [b.c32(0), self.blocks]);
+        }
+        let (tile, part) = (b.div_c(index, split), b.rem_c(index, split));
+        let bound = |part| b.div_c(b.muli(self.blocks, part), split);
+        self.tile_unit(b, tile, part, [bound(part), bound(b.add_c(part, 1))])
+    }
+
+    /// Some blocks of K of a tile. Tiles are walked in groups of `group` rows of tiles, so that what runs together shares operands in the L2.
+    pub(super) fn tile_unit(
+        &self,
+        b: Builder<'c>,
+        tile: Val<'c>,
+        part: Val<'c>,
+        [first, last]: [Val<'c>; 2],
+    ) -> Unit<'c> {
         let config = &self.gemm.config;
         let [rows, columns] = config.reach(self.gemm.problem);
-        let split = i64::from(config.split);
-        let (tile, part) = match split {
-            1 => (index, b.c32(0)),
-            _ => (b.div_c(index, split), b.rem_c(index, split)),
-        };
         let (tiles_m, tiles_n) = (b.ceil_div_c(self.m, rows), b.ceil_div_c(self.n, columns));
         let within = self.first.map_or(tile, |first| b.subi(tile, first));
         let (batch, within) = if self.gemm.single {
@@ -59,10 +79,6 @@ impl<'a, 'c> Frame<'a, 'c> {
         let in_group = b.remu(within, group_tiles);
         let row = b.addi(first_row, b.remu(in_group, group_rows));
         let column = b.divu(in_group, group_rows);
-        let (first, last) = match split {
-            1 => (b.c32(0), self.blocks),
-            _ => (b.div_c(b.muli(self.blocks, part), split), b.div_c(b.muli(self.blocks, b.add_c(part, 1)), split)),
-        };
         let (mut row, mut column) = (b.mul_c(row, rows), b.mul_c(column, columns));
         if config.share > 1 {
             let [rows, columns] = config.covers(self.gemm.problem);
@@ -73,6 +89,6 @@ impl<'a, 'c> Frame<'a, 'c> {
                 row = b.addi(row, b.mul_c(rank, rows));
             }
         }
-        Unit { row, column, batch, first, last, tile, part }
+        Unit { row, column, batch, first, last, tile, part, done: None }
     }
 }

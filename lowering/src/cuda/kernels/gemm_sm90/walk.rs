@@ -14,6 +14,9 @@ use kernel_launch::Param;
 impl<'a, 'c> Frame<'a, 'c> {
     /// How many units there are for each cluster that shares an operand, or for each CTA.
     pub(super) fn units(&self, b: Builder<'c>) -> Val<'c> {
+        if self.gemm.config.stream {
+            return self.stream_units(b);
+        }
         let split = i64::from(self.gemm.config.split);
         let tiles = match self.gemm.slots.all_tiles {
             Some(all) => all.i32(b, self.params),
@@ -23,7 +26,7 @@ impl<'a, 'c> Frame<'a, 'c> {
     }
 
     /// Tiles of the problem, or groups of tiles that share an operand.
-    fn tiles(&self, b: Builder<'c>) -> Val<'c> {
+    pub(super) fn tiles(&self, b: Builder<'c>) -> Val<'c> {
         let [rows, columns] = self.gemm.config.reach(self.gemm.problem);
         let tiles = b.muli(b.ceil_div_c(self.m, rows), b.ceil_div_c(self.n, columns));
         b.muli(tiles, self.batch)
