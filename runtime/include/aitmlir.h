@@ -221,6 +221,7 @@ typedef struct aitmlir_device_launch {
   uint32_t cluster[3]; /* CTAs of a cluster; 1, 1, 1 for none */
   uint32_t shared_bytes; /* dynamic shared memory of a CTA */
   uint32_t param_count;
+  uint32_t overlaps; /* not 0: it may begin while kernels before it in the stream run, and waits for them by itself */
   const void *const *params; /* a pointer to each of the kernel's parameters */
 } aitmlir_device_launch;
 

@@ -12,9 +12,21 @@ MAP_TYPES = {"U8": 0, "U16": 1, "I32": 3, "F16": 6, "F32": 7, "Bf16": 9, "Tf32":
 SWIZZLES = {"None": 0, "B32": 1, "B64": 2, "B128": 3}
 MAX_DYNAMIC_SHARED, NON_PORTABLE = 8, 14
 
+# Of tensor maps into the L2: 128 bytes.
+PROMOTION = 2
+# CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+OVERLAP = 6
 
-# Of tensor maps into the L2: 0 none, 1 64 bytes, 2 128 bytes, 3 256 bytes.
-PROMOTION = 3
+
+class LaunchConfig(ctypes.Structure):
+    """CUlaunchConfig"""
+    _fields_ = [(name, ctypes.c_uint32) for name in ("grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "shared", "padding")]
+    _fields_ += [("stream", ctypes.c_void_p), ("attributes", ctypes.c_void_p), ("count", ctypes.c_uint32)]
+
+
+class Attribute(ctypes.Structure):
+    """CUlaunchAttribute"""
+    _fields_ = [("id", ctypes.c_int32), ("padding", ctypes.c_int32), ("value", ctypes.c_int32 * 16)]
 
 
 def check(code, what):
@@ -119,11 +131,17 @@ class Kernel:
             keep.append(room)
             pointers.append(at)
         params = (ctypes.c_void_p * len(pointers))(*pointers)
-        grid, block = self.grid(dims), self.launch["block"]
+        # As the runtime starts it: a launch that waits by itself may begin while the one before it ends.
+        attribute = Attribute(OVERLAP)
+        attribute.value[0] = 1
+        config = LaunchConfig(*self.grid(dims), *self.launch["block"], self.launch["smem_bytes"])
+        if self.launch.get("overlaps"):
+            config.attributes, config.count = ctypes.addressof(attribute), 1
+            keep.append(attribute)
 
         def run(keep=keep):
-            stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-            check(cuda.cuLaunchKernel(self.function, *grid, *block, self.launch["smem_bytes"], stream, params, None), self.name)
+            config.stream = torch.cuda.current_stream().cuda_stream
+            check(cuda.cuLaunchKernelEx(ctypes.byref(config), self.function, params, None), self.name)
 
         return run
 

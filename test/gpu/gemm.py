@@ -69,21 +69,18 @@ class Case:
 
 def measure(case, kernels, skip):
     failures, graphs, keep, worst = [], {"peer": timing.graph_of(case.peer)}, [], 0
-    odd = case.shape[1] % 64 != 0 or case.shape[2] % 64 != 0
     for kernel in kernels:
         if kernel.name in skip or not kernel.fits(case.shape):
             continue
         worker.say(trying=kernel.name, shape=case.shape)
-        for promotion in (2, 3) if odd else (3,):
-            driver.PROMOTION = promotion
-            call = case.ours(kernel)
-            errors = [case.error(call) for _ in range(2)]
-            if max(errors) > (2e-3 if case.dtype == "f16" else 1e-2):
-                failures.append([kernel.name, max(errors)])
-                continue
-            worst = max(worst, *errors)
-            graphs[f"{kernel.name}@{promotion}" if odd else kernel.name] = timing.graph_of(call)
-            keep.append(call)
+        call = case.ours(kernel)
+        errors = [case.error(call) for _ in range(2)]
+        if max(errors) > (2e-3 if case.dtype == "f16" else 1e-2):
+            failures.append([kernel.name, max(errors)])
+            continue
+        worst = max(worst, *errors)
+        graphs[kernel.name] = timing.graph_of(call)
+        keep.append(call)
     rough = timing.rounds(graphs, 4, 2)
     order = sorted((name for name in rough if name != "peer"), key=rough.get)
     medians = timing.rounds({name: graphs[name] for name in ["peer"] + order[:5]}, 12, 3)

@@ -4,7 +4,7 @@
 //! `conflicts.txt` has the bank conflicts of every run: a kernel that gets other ones fails. `BLESS=1` writes the file again.
 //!
 //! The head of a file says `// types: f32 f16` (each takes the place of `$T`), `// run: input0=7x33` (as often as there are runs),
-//! `// targets: sm_80 sm_90a` where sm_80 alone is not enough, and `// tolerance: 1e-3` where that of the type is not meant.
+//! `// table: 136x72x520 : co2_128x64_s3_sk_c1_g8` for a product's configuration, `// targets: sm_80 sm_90a` where sm_80 alone is not enough, and `// tolerance: 1e-3` where that of the type is not meant.
 
 mod jagged;
 
@@ -29,6 +29,8 @@ struct Case {
     text: String,
     target: String,
     tolerance: f64,
+    /// Rows of a tuning table: products and their configurations.
+    table: Vec<String>,
     runs: Vec<Vec<NamedShape>>,
 }
 
@@ -140,6 +142,7 @@ fn cases(file: &Path) -> Vec<Case> {
                     "f64" => 1e-12,
                     _ => 2e-5,
                 },
+                table: listed("table:").iter().map(|words| words.join(" ")).collect(),
                 runs: listed("run:").iter().map(|words| words.iter().map(shape).collect()).collect(),
             });
         }
@@ -150,7 +153,14 @@ fn cases(file: &Path) -> Vec<Case> {
 fn library(case: &Case, target: &str, folder: &Path) -> Result<Library, Failed> {
     let (input, output) = (folder.join("model.mlir"), folder.join(format!("{}.so", &target[..3])));
     std::fs::write(&input, &case.text)?;
-    let options = Options { embed_ptx: true, ..Options::new(input, output.clone(), Emit::So, Target::parse(target)?) };
+    let options = Options::new(input, output.clone(), Emit::So, Target::parse(target)?);
+    let mut options = Options { embed_ptx: true, ..options };
+    if !case.table.is_empty() && target != "cpu" {
+        let table = folder.join("table.txt");
+        let rows: String = case.table.iter().map(|row| format!("{row} 1.0 us\n")).collect();
+        std::fs::write(&table, format!("[Simulator; 4 SMs; sm_90a; ptxas 13.0]\n{rows}"))?;
+        options.tuning_table = Some(table);
+    }
     compile::compile(&options).map_err(|error| format!("{target}: {error:#}"))?;
     Ok(Library::open(&output)?)
 }
@@ -160,7 +170,7 @@ fn without_a_gpu() -> Result<(), Failed> {
     let text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = ait.map ins(%x : tensor<4xf32>) -> tensor<4xf32> {\n  \
         ^bb0(%e: f32):\n    %s = arith.negf %e : f32\n    ait.yield %s : f32\n  }\n  return %0 : tensor<4xf32>\n}\n";
     let (name, target, runs) = (String::new(), "cuda:sm_80".to_owned(), Vec::new());
-    let case = Case { name, text: text.to_owned(), target, tolerance: 0.0, runs };
+    let case = Case { name, text: text.to_owned(), target, tolerance: 0.0, table: Vec::new(), runs };
     let folder = tempfile::tempdir()?;
     let library = library(&case, &case.target, folder.path())?;
     assert_eq!(library.info().target, "cuda:sm_80");
@@ -187,7 +197,7 @@ fn checks_name_their_node() -> Result<(), Failed> {
         return %2 : tensor<3x4xf32>
       }\n";
     let (name, target, runs) = (String::new(), "cuda:sm_80".to_owned(), Vec::new());
-    let case = Case { name, text: text.to_owned(), target, tolerance: 0.0, runs };
+    let case = Case { name, text: text.to_owned(), target, tolerance: 0.0, table: Vec::new(), runs };
     let folder = tempfile::tempdir()?;
     let (cpu, cuda) = (library(&case, "cpu", folder.path())?, library(&case, &case.target, folder.path())?);
     let indices = |values: [i64; 3]| Tensor::from_bytes(DType::I64, &[3], &values.map(i64::to_le_bytes).concat());
@@ -215,7 +225,7 @@ fn graphs() -> Result<(), Failed> {
     let text = "func.func @main(%x: tensor<?xf32> {ait.dims = [\"n\"]}) -> tensor<?xf32> {\n  %0 = ait.map ins(%x : tensor<?xf32>) -> tensor<?xf32> {\n  \
         ^bb0(%e: f32):\n    %s = arith.addf %e, %e : f32\n    ait.yield %s : f32\n  }\n  return %0 : tensor<?xf32>\n}\n";
     let (name, target, runs) = (String::new(), "cuda:sm_80".to_owned(), Vec::new());
-    let case = Case { name, text: text.to_owned(), target, tolerance: 0.0, runs };
+    let case = Case { name, text: text.to_owned(), target, tolerance: 0.0, table: Vec::new(), runs };
     let folder = tempfile::tempdir()?;
     let library = library(&case, &case.target, folder.path())?;
     let simulator = Simulator::new(sim::Options { checks: ptx_sim::Checks::ALL, counters: false, svg: None });

@@ -225,6 +225,7 @@ fn lower_body<'c>(
         operands: launch.operands,
         params: launch.params,
         workspace: shape.scratch.map(|i| Workspace { bytes: extent(i) + COUNTER_BYTES, zeroed: COUNTER_BYTES.into() }),
+        overlaps: false,
         when: None,
         alignment: 0,
         otherwise: None,

@@ -9,7 +9,7 @@ fn distinct() -> Vec<Config> {
     for config in candidates() {
         let alike = |other: &Config| {
             let split = if config.split > 1 { other.split } else { 1 };
-            *other == Config { split, ..config } && (other.split > 1) == (config.split > 1)
+            *other == Config { split, overlap: other.overlap, ..config } && (other.split > 1) == (config.split > 1)
         };
         if !list.iter().any(alike) {
             list.push(config);

@@ -91,8 +91,8 @@ pub fn launch(ptx: &str, launch: &KernelLaunch, dims: &[i64], sms: i64, operands
         params: args.done().unwrap(),
         ..Launch::default()
     };
-    let launched = || {
-        let outcome = run(&program, &start, &global).unwrap_or_else(|error| panic!("{error}\n{}", save(ptx)));
+    let launched = |global: &GlobalMemory| {
+        let outcome = run(&program, &start, global).unwrap_or_else(|error| panic!("{error}\n{}", save(ptx)));
         let findings: Vec<_> = outcome.findings.iter().map(|f| format!("{f:?}")).collect();
         assert!(findings.is_empty(), "{}: {}\n{}", launch.name, findings.join("\n"), save(ptx));
         let outputs = operands.iter().zip(&addresses).filter_map(|(operand, address)| match operand {
@@ -101,7 +101,7 @@ pub fn launch(ptx: &str, launch: &KernelLaunch, dims: &[i64], sms: i64, operands
         });
         outputs.collect::<Vec<_>>()
     };
-    let outputs = launched();
+    let outputs = launched(&global);
     if zeroed > 0 {
         let counters = global.download(workspace, zeroed as usize).unwrap();
         assert!(counters.iter().all(|b| *b == 0), "{}: the counters are not zero again", launch.name);
@@ -111,7 +111,8 @@ pub fn launch(ptx: &str, launch: &KernelLaunch, dims: &[i64], sms: i64, operands
                 global.upload(*address, &vec![0xFF; *bytes]).unwrap();
             }
         }
-        assert!(launched() == outputs, "{}: another result in a second launch", launch.name);
+        global.settle();
+        assert!(launched(&global) == outputs, "{}: another result in a second launch", launch.name);
     }
     outputs
 }

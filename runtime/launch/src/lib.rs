@@ -176,6 +176,9 @@ pub struct KernelLaunch {
     pub params: Vec<Param>,
     /// Device memory it needs besides its operands.
     pub workspace: Option<Workspace>,
+    /// It may begin while kernels before it in the stream run: before it touches memory it waits until they are done (`griddepcontrol.wait`).
+    #[serde(default)]
+    pub overlaps: bool,
     /// It is for launches where this is not zero; `None` for all.
     #[serde(default)]
     pub when: Option<Expr>,
@@ -385,6 +388,7 @@ mod tests {
                 Param::I32(m),
             ],
             workspace: None,
+            overlaps: false,
             when: None,
             alignment: 0,
             otherwise: None,

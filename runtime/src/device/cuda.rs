@@ -218,13 +218,23 @@ unsafe extern "C" fn launch(
 ) -> i32 {
     run(gpu, |_| {
         // SAFETY: the header says that the pointer is valid.
-        let Launch { grid, block, cluster, shared_bytes, params, .. } = unsafe { *launch };
+        let Launch { grid, block, cluster, shared_bytes, overlaps, params, .. } = unsafe { *launch };
+        use sys::CUlaunchAttributeID_enum as Id;
         // SAFETY: an all-zero attribute is valid; the id says which field of the union counts.
-        let mut attribute: sys::CUlaunchAttribute = unsafe { std::mem::zeroed() };
-        attribute.id = sys::CUlaunchAttributeID_enum::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-        attribute.value.clusterDim.x = cluster[0];
-        attribute.value.clusterDim.y = cluster[1];
-        attribute.value.clusterDim.z = cluster[2];
+        let mut attributes: [sys::CUlaunchAttribute; 2] = unsafe { std::mem::zeroed() };
+        let mut count = 0;
+        if cluster != [1; 3] {
+            attributes[count].id = Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+            attributes[count].value.clusterDim.x = cluster[0];
+            attributes[count].value.clusterDim.y = cluster[1];
+            attributes[count].value.clusterDim.z = cluster[2];
+            count += 1;
+        }
+        if overlaps != 0 {
+            attributes[count].id = Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+            attributes[count].value.programmaticStreamSerializationAllowed = 1;
+            count += 1;
+        }
         let config = sys::CUlaunchConfig {
             gridDimX: grid[0],
             gridDimY: grid[1],
@@ -234,8 +244,8 @@ unsafe extern "C" fn launch(
             blockDimZ: block[2],
             sharedMemBytes: shared_bytes,
             hStream: stream.cast(),
-            attrs: &mut attribute,
-            numAttrs: u32::from(cluster != [1; 3]),
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: count as u32,
         };
         call!(cuLaunchKernelEx(&config, function.cast(), params.cast_mut().cast(), std::ptr::null_mut()))
     })
@@ -243,7 +253,6 @@ unsafe extern "C" fn launch(
 
 unsafe extern "C" fn tensor_map(gpu: *mut c_void, map: *const TensorMap, to: *mut c_void) -> i32 {
     use sys::CUtensorMapDataType_enum as T;
-    use sys::CUtensorMapL2promotion_enum as P;
     use sys::CUtensorMapSwizzle_enum as S;
     run(gpu, |_| {
         // SAFETY: the header says that the pointer is valid.
@@ -270,10 +279,6 @@ unsafe extern "C" fn tensor_map(gpu: *mut c_void, map: *const TensorMap, to: *mu
             other => return Err(format!("a tensor map has a swizzle of {other} bytes")),
         };
         let steps = [1u32; 5];
-        // Rows that do not begin at a multiple of 256 bytes would bring in much that is not theirs.
-        let even = map.strides.iter().take(map.rank as usize).skip(1).all(|stride| stride % 256 == 0);
-        let promotion =
-            if even { P::CU_TENSOR_MAP_L2_PROMOTION_L2_256B } else { P::CU_TENSOR_MAP_L2_PROMOTION_L2_128B };
         call!(cuTensorMapEncodeTiled(
             to.cast(),
             dtype,
@@ -286,7 +291,8 @@ unsafe extern "C" fn tensor_map(gpu: *mut c_void, map: *const TensorMap, to: *mu
             steps.as_ptr(),
             sys::CUtensorMapInterleave_enum::CU_TENSOR_MAP_INTERLEAVE_NONE,
             swizzle,
-            promotion,
+            // 256 bytes would bring in much that is not asked for where rows do not begin at multiples of them, and gain nothing elsewhere.
+            sys::CUtensorMapL2promotion_enum::CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
             sys::CUtensorMapFloatOOBfill_enum::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
         ))
     })

@@ -396,6 +396,7 @@ impl<'a> DeviceRun<'a> {
             cluster: launch.cluster,
             shared_bytes: launch.smem_bytes,
             param_count: pointers.len() as u32,
+            overlaps: u32::from(launch.overlaps),
             params: pointers.as_ptr(),
         };
         // SAFETY: the parameters follow the launch's description, the rest is the caller's promise.

@@ -24,6 +24,7 @@ pub struct Launch {
     pub cluster: [u32; 3],
     pub shared_bytes: u32,
     pub param_count: u32,
+    pub overlaps: u32,
     pub params: *const *const c_void,
 }
 

@@ -289,10 +289,10 @@ fn tensor_map(f: &mut Function, map: &TensorMap, known: &Known, to: &str) {
         MapSwizzle::B64 => 2,
         MapSwizzle::B128 => 3,
     };
-    // No interleaving, 256 bytes at a time into the L2, zeros out of bounds.
+    // No interleaving, 128 bytes at a time into the L2, zeros out of bounds.
     let arguments = format!(
         "ptr {to}, i32 {dtype}, i32 {rank}, ptr {address}, ptr {dims}, ptr {strides}, ptr {boxes}, ptr {steps}, i32 0, \
-         i32 {swizzle}, i32 3, i32 0"
+         i32 {swizzle}, i32 2, i32 0"
     );
     let status = call_driver(f, "%module", "cuTensorMapEncodeTiled", &arguments);
     f.line(format!("call void @aitmlir_started(ptr %run, i32 {status})"));

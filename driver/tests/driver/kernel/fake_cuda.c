@@ -144,7 +144,7 @@ int cuTensorMapEncodeTiled(void *to, int type, unsigned rank, void *address, con
   } types[] = {{AITMLIR_U8, 1},  {AITMLIR_U16, 2}, {AITMLIR_U32, 4}, {AITMLIR_I32, 4}, {AITMLIR_U64, 8},
                {AITMLIR_I64, 8}, {AITMLIR_F16, 2}, {AITMLIR_F32, 4}, {AITMLIR_F64, 8}, {AITMLIR_BF16, 2}};
   aitmlir_device_tensor_map map = {address, types[type].dtype, (int32_t)rank, {1, 1, 1, 1, 1}, {0}, {1, 1, 1, 1, 1}, 0};
-  if (interleave != 0 || fill != 0 || promotion != 3 || steps[0] != 1) return INVALID_VALUE;
+  if (interleave != 0 || fill != 0 || promotion != 2 || steps[0] != 1) return INVALID_VALUE;
   map.strides[0] = types[type].bytes;
   for (unsigned i = 0; i < rank; i++) {
     map.dims[i] = dims[i];

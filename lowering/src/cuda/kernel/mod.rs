@@ -43,6 +43,8 @@ pub struct KernelSpec {
     pub smem_bytes: u32,
     /// What operands' addresses must be multiples of; 0 for anything.
     pub alignment: u64,
+    /// It may begin while kernels before it in the stream run, and waits for them by itself.
+    pub overlaps: bool,
     /// Device memory it needs.
     pub workspace: Option<Workspace>,
 }
@@ -61,6 +63,7 @@ impl KernelSpec {
             min_ctas: 1,
             smem_bytes: 0,
             alignment: 0,
+            overlaps: false,
             workspace: None,
         }
     }
@@ -77,6 +80,7 @@ impl KernelSpec {
             smem_bytes: self.smem_bytes,
             params: self.params.clone(),
             workspace: self.workspace.clone(),
+            overlaps: self.overlaps,
             when: None,
             alignment: self.alignment,
             otherwise: None,

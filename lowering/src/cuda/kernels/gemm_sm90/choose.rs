@@ -1,6 +1,6 @@
 //! Choosing a configuration: candidates, what they are expected to cost, and a table of what was measured.
 
-use super::{Config, Schedule};
+use super::{Config, Schedule, cost::expected};
 
 pub use super::names::parse;
 use crate::cuda::{
@@ -37,7 +37,9 @@ const MEET: [f64; 2] = [1200.0, 4500.0];
 
 /// All configurations worth a try for large products, few rows, or few tiles with long sums.
 pub fn candidates() -> Vec<Config> {
-    [whole(), split(), few_rows(), sharing(), bursts()].concat()
+    let all = [whole(), split(), few_rows(), sharing(), bursts(), streams()].concat();
+    let overlapping = all.iter().map(|config| Config { overlap: true, ..*config }).collect();
+    [all, overlapping].concat()
 }
 
 /// Producers that ask for 256 bytes of a line at once: where lines come from memory once, and not again from the L2.
@@ -48,12 +50,34 @@ fn bursts() -> Vec<Config> {
         Config { tma_store: false, ..Config::single(1, 88, 11, 1) },
         Config::single(1, 64, 6, 2),
         Config { chains: 1, columns: 128, stages: 8, ..Config::PING_PONG },
+        Config { chains: 1, columns: 128, stages: 8, ..Config::PING_PONG }.sharing(2, false),
         few(Config::single(1, 64, 6, 2)),
         few(Config::single(2, 64, 8, 1)),
         split(few(Config::single(1, 16, 11, 2))),
         split(few(Config::single(1, 8, 12, 2))),
     ]
     .map(|config| Config { burst: 2, ..config })
+    .to_vec()
+}
+
+/// Stream-K, for tiles that leave much of the last wave idle.
+fn streams() -> Vec<Config> {
+    let few = |config: Config| Config { swapped: true, ..config };
+    [
+        Config::PING_PONG,
+        Config { chains: 1, columns: 128, stages: 8, ..Config::PING_PONG },
+        Config { chains: 1, columns: 256, stages: 4, ..Config::PING_PONG },
+        Config::cooperative(1, 128, 6),
+        Config::cooperative(1, 192, 4),
+        Config::cooperative(1, 64, 8),
+        Config::single(1, 128, 8, 1),
+        Config::single(1, 128, 4, 2),
+        Config::single(1, 64, 6, 2),
+        few(Config::single(2, 64, 8, 1)),
+        few(Config::single(1, 64, 5, 2)),
+        few(Config::single(1, 16, 11, 2)),
+    ]
+    .map(|config| Config { stream: true, ..config })
     .to_vec()
 }
 
@@ -159,11 +183,28 @@ pub fn choose(sizes: Sizes, problem: &Problem, tma_store: bool, tuning: &Tuning)
     let measured = tuning.find(ARCHITECTURE, &product).and_then(parse).map(|config| adapted(config, tma_store));
     let measured = measured.filter(|config| config.check(problem).is_ok());
     let config = measured.or_else(|| {
-        let expected = legal(sizes, problem, tma_store).into_iter().filter_map(|(cost, config)| Some((cost?, config)));
+        let all = match is_known(sizes, problem) {
+            true => legal(sizes, problem, tma_store),
+            false => {
+                let all = candidates().into_iter().map(|config| adapted(config, tma_store));
+                all.filter(|config| config.check(problem).is_ok()).map(|c| (cost(&[sizes], &c), c)).collect()
+            }
+        };
+        let expected = all.into_iter().filter_map(|(cost, config)| Some((cost?, config)));
         expected.reduce(|best, next| if next.0 < best.0 { next } else { best }).map(|(_, config)| config)
     })?;
     tuning.note(product, config.short_name(), measured.is_some());
     Some(config)
+}
+
+/// Multiply-adds of a launch below which its start is most of it.
+const SMALL: i64 = 1 << 27;
+
+/// Are the sizes those of every run, and so large that waves, alignment and meetings count? Sizes that stand in for those of a run say little of that.
+fn is_known(sizes: Sizes, problem: &Problem) -> bool {
+    let all = [&problem.m, &problem.n, &problem.k, &problem.batch];
+    let known = all.iter().all(|size| matches!(size, kernel_launch::Expr::Const(_)));
+    known && sizes.m.saturating_mul(sizes.n).saturating_mul(sizes.k).saturating_mul(sizes.batch) >= SMALL
 }
 
 /// The configuration for a group of products: the cheapest one that is legal for all. Groups are not in the tables. Their many tiles are whole: parts that
@@ -186,10 +227,12 @@ pub fn adapted(config: Config, tma_store: bool) -> Config {
 /// All candidates that can compute a problem, with the clocks that each is expected to take; `None` where it is not meant for such sizes.
 pub fn legal(sizes: Sizes, problem: &Problem, tma_store: bool) -> Vec<(Option<f64>, Config)> {
     let all = candidates().into_iter().map(|config| adapted(config, tma_store));
-    all.filter(|config| config.check(problem).is_ok()).map(|config| (cost(&[sizes], &config), config)).collect()
+    let alignment = Product::of(problem, [sizes.m, sizes.n, sizes.k, sizes.batch]).alignment;
+    all.filter(|config| config.check(problem).is_ok()).map(|config| (expected(sizes, alignment, &config), config)).collect()
 }
 
-/// Clocks that a configuration is expected to take for the products of a launch; `None` where it is not meant for such sizes.
+/// Clocks that a configuration is expected to take for the products of a launch whose sizes are known roughly, by tiles and bytes alone; `None` where it is
+/// not meant for such sizes, or is left to sizes that are known.
 fn cost(group: &[Sizes], config: &Config) -> Option<f64> {
     let [rows, columns] = config.tile().map(i64::from);
     let m = group.iter().map(|sizes| sizes.m).max()?;
@@ -207,8 +250,7 @@ fn cost(group: &[Sizes], config: &Config) -> Option<f64> {
     if group.iter().any(|sizes| split > blocks(sizes)) || split > 1 && tiles > slots {
         return None;
     }
-    // Sharing and bursts are left to shapes that were measured.
-    if config.share > 1 || config.burst > 1 {
+    if config.share > 1 || config.burst > 1 || config.stream || config.overlap {
         return None;
     }
     debug_assert!(chip::CHIPS.iter().any(|c| c.hopper));
@@ -282,5 +324,7 @@ mod tests {
         let large = choose(9000, 9000, 9000);
         assert!(!large.swapped && large.split == 1 && large.columns >= 128);
         assert!(choose(128, 256, 30_000).split > 1);
+        // Rows that begin inside a sector: sharing what tiles have in common pays.
+        assert!(known(1000, 1000, 1000).share == 2 && known(1024, 1024, 1024).share == 1);
     }
 }

@@ -47,8 +47,8 @@ pub struct Config {
     pub across: bool,
     /// Stages that the producer fills at a time, 1 or 2: with 2, it asks for 256 bytes of a line at once, which lie together in memory.
     pub burst: u32,
-    /// Each tile begins its sums at another block of K, so that CTAs which read the same lines do not all ask for the same bytes at once.
-    pub rotate: bool,
+    /// A launch may begin while the one before it ends: it waits by itself for what that one does.
+    pub overlap: bool,
 }
 
 /// Why a configuration cannot compute a problem.
@@ -74,7 +74,7 @@ impl Config {
         share: 1,
         across: false,
         burst: 1,
-        rotate: false,
+        overlap: false,
     };
 
     /// Two consumers side by side: 128 rows (256 with two chains) of `columns` columns, and as many stages as fit.

@@ -10,6 +10,7 @@
 pub mod choose;
 mod config;
 mod consumer;
+mod cost;
 mod epilogue;
 mod names;
 mod producer;
@@ -180,6 +181,7 @@ impl<'p> Gemm<'p> {
             min_ctas: config.ctas_per_sm,
             smem_bytes: config.shared_bytes(problem),
             alignment: 16,
+            overlaps: config.overlap,
             workspace: config.uses_workspace().then(|| Workspace {
                 bytes: config.counter_bytes(problems) + config.partial_bytes(problems),
                 zeroed: config.counter_bytes(problems),
@@ -229,9 +231,12 @@ impl<'p> Gemm<'p> {
                 mbarrier::fence_init(b);
             });
         });
-        // The next kernel's CTAs come as soon as there is room for them, and what follows here touches memory of others.
+        // The next kernel's CTAs may come as soon as there is room for them: all of this one's are there then.
         sync::start_next_kernel(b);
-        sync::wait_for_earlier_kernels(b);
+        if config.overlap {
+            // What follows touches memory of others.
+            sync::wait_for_earlier_kernels(b);
+        }
         if config.share > 1 {
             sync::cluster_barrier(b);
         } else {

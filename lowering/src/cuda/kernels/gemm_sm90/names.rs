@@ -5,7 +5,8 @@ use super::{Config, Schedule};
 impl Config {
     /// A short name that says all: schedule and consumers, tile, stages, parts of a tile (`x` in a cluster, `k` through the workspace, `sk` for
     /// stream-K), CTAs of a multiprocessor, group; `_t` for the transposed product, `_d` for plain stores; `_m` and `_n` with the CTAs that share an
-    /// operand, along rows and along columns; `_b2` where stages are filled two at a time.
+    /// operand, along rows and along columns; `_b2` where stages are filled two at a time; `_o` where a launch may begin while the one
+    /// before it ends.
     pub fn short_name(&self) -> String {
         let [rows, columns] = self.tile();
         let parts = match (self.stream, self.cluster) {
@@ -18,9 +19,9 @@ impl Config {
             (share, across) => format!("_{}{share}", if across { 'n' } else { 'm' }),
         };
         let burst = if self.burst == 1 { String::new() } else { format!("_b{}", self.burst) };
-        let rotate = if self.rotate { "_r" } else { "" };
+        let overlap = if self.overlap { "_o" } else { "" };
         format!(
-            "{}{}_{rows}x{columns}_s{}_{parts}_c{}_g{}{}{}{sharing}{burst}{rotate}",
+            "{}{}_{rows}x{columns}_s{}_{parts}_c{}_g{}{}{}{sharing}{burst}{overlap}",
             if self.schedule == Schedule::PingPong { "pp" } else { "co" },
             self.consumers,
             self.stages,
@@ -66,7 +67,7 @@ pub fn parse(name: &str) -> Option<Config> {
             ("d", "") => config.tma_store = false,
             ("m", count) => (config.share, config.across) = (count.parse().ok()?, false),
             ("n", count) => (config.share, config.across) = (count.parse().ok()?, true),
-            ("r", "") => config.rotate = true,
+            ("o", "") => config.overlap = true,
             ("b", count) => config.burst = count.parse().ok()?,
             _ => return None,
         }
@@ -87,6 +88,7 @@ mod tests {
             "co1_64x8_s12_k32_c2_g4_t_d",
             "co2_128x128_s6_sk_c1_g8",
             "pp2_64x128_s8_k1_c1_g8_n2_b2",
+            "pp2_64x128_s8_k1_c1_g8_m2_b2_o",
         ] {
             assert_eq!(parse(name).map(|config| config.short_name()).as_deref(), Some(name));
         }

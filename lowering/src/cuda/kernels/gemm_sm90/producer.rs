@@ -58,19 +58,6 @@ impl<'a, 'c> Frame<'a, 'c> {
         mbarrier::wait(b, self.barrier(b, stage, Barrier::Empty), b.xor(phase, b.c32(1)));
     }
 
-    /// The block of K that is loaded as block `block`.
-    fn rotated(&self, b: Builder<'c>, unit: &Unit<'c>, block: Val<'c>) -> Val<'c> {
-        if !self.gemm.config.rotate {
-            return block;
-        }
-        // CTAs of a cluster, which load for each other, have the same first block.
-        let [rows, columns] = self.gemm.config.reach(self.gemm.problem);
-        let place = b.addi(b.div_c(unit.row, rows), b.mul_c(b.div_c(unit.column, columns), 3));
-        let count = b.subi(unit.last, unit.first);
-        let moved = b.addi(block, b.remu(place, count));
-        b.select(b.cmpi("slt", moved, unit.last), moved, b.subi(moved, count))
-    }
-
     fn load_block(&self, b: Builder<'c>, unit: &Unit<'c>, block: Val<'c>, stage: Val<'c>) {
         let (gemm, config) = (self.gemm, &self.gemm.config);
         let [a_bytes, b_bytes] = config.stage_bytes();
@@ -79,7 +66,7 @@ impl<'a, 'c> Frame<'a, 'c> {
         mbarrier::expect(b, full, b.c32(i64::from(rows + columns) * 128));
         let a_at = b.addi(self.shared, b.mul_c(stage, a_bytes + b_bytes));
         let b_at = b.add_c(a_at, a_bytes);
-        let depth = b.mul_c(self.rotated(b, unit, block), config.block_k(gemm.problem));
+        let depth = b.mul_c(block, config.block_k(gemm.problem));
         let (left, right) = match config.swapped {
             true => (&gemm.problem.b, &gemm.problem.a),
             false => (&gemm.problem.a, &gemm.problem.b),
