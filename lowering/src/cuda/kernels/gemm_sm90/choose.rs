@@ -324,6 +324,8 @@ mod tests {
         let large = choose(9000, 9000, 9000);
         assert!(!large.swapped && large.split == 1 && large.columns >= 128);
         assert!(choose(128, 256, 30_000).split > 1);
+        // 140 tiles of 128x128 and long sums: a second wave for eight of them would double the time.
+        assert!(choose(1792, 1280, 16_384).stream);
         // Rows that begin inside a sector: sharing what tiles have in common pays.
         assert!(known(1000, 1000, 1000).share == 2 && known(1024, 1024, 1024).share == 1);
     }
