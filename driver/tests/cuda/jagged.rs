@@ -37,7 +37,11 @@ fn model(element: &str, offsets: &str) -> String {
 
 fn open(element: &str, offsets: &str, target: &str, folder: &std::path::Path) -> Result<Library, Failed> {
     let (name, text) = (String::new(), model(element, offsets));
-    library(&Case { name, text, target: target.to_owned(), tolerance: 0.0, runs: vec![] }, target, folder)
+    library(
+        &Case { name, text, target: target.to_owned(), tolerance: 0.0, table: vec![], runs: vec![] },
+        target,
+        folder,
+    )
 }
 
 /// Q, K, V and the bias, f32 in -1..1, which differ with the seed.

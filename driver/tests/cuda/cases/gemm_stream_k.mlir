@@ -1,7 +1,7 @@
 // targets: sm_90a
 // types: f16 bf16
 // table: 4096x64x520 : co2_128x64_s3_sk_c1_g8
-// table: 16x64x520 : co1_64x16_s11_sk_c2_g8_t
+// table: 16x64x520 : co1_64x16_s10_sk_c2_g8_t
 // run: input0=300x520 input1=64x520 input2=64
 // run: input0=65x520 input1=64x520 input2=64
 // run: input0=9x520 input1=64x520 input2=64

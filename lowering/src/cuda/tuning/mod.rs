@@ -93,12 +93,12 @@ mod tests {
     fn a_row_stands_in_for_its_neighbours() {
         let tuning = Tuning::default();
         let product = |text: &str| text.parse::<Product>().expect("a product");
-        let exact = tuning.find("sm_90a", &product("4096x4096x4096"));
+        let exact = tuning.find("sm_90a", &product("2048x2048x2048"));
         assert!(exact.is_some());
-        assert_eq!(tuning.find("sm_90a", &product("4096x4096x4096 dtype=bf16 epilogue=column")), exact);
-        assert_eq!(tuning.find("sm_90a", &product("4096x4096x4096 b=row")), None);
-        assert_eq!(tuning.find("sm_80", &product("4096x4096x4096")), None);
-        assert_eq!(tuning.find("sm_90a", &product("4096x4096x4104")), None);
+        assert_eq!(tuning.find("sm_90a", &product("2048x2048x2048 dtype=bf16 epilogue=column")), exact);
+        assert_eq!(tuning.find("sm_90a", &product("2048x2048x2048 b=row")), None);
+        assert_eq!(tuning.find("sm_80", &product("2048x2048x2048")), None);
+        assert_eq!(tuning.find("sm_90a", &product("2048x2048x2056")), None);
     }
 
     #[test]

@@ -75,7 +75,7 @@ fn streams() -> Vec<Config> {
         Config::single(1, 64, 6, 2),
         few(Config::single(2, 64, 8, 1)),
         few(Config::single(1, 64, 5, 2)),
-        few(Config::single(1, 16, 11, 2)),
+        few(Config::single(1, 16, 10, 2)),
     ]
     .map(|config| Config { stream: true, ..config })
     .to_vec()
