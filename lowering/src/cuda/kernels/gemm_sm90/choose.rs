@@ -326,6 +326,10 @@ mod tests {
         let large = choose(9000, 9000, 9000);
         assert!(!large.swapped && large.split == 1 && large.columns >= 128);
         assert!(choose(128, 256, 30_000).split > 1);
+        let known = |m: i64, n: i64, k: i64| {
+            let problem = Problem::linear(crate::cuda::kernels::problem::Dtype::F16, m.into(), n.into(), k.into());
+            super::choose(Sizes { m, n, k, batch: 1 }, &problem, true, &Tuning::default()).unwrap()
+        };
         // 140 tiles of 128x128 and long sums: a second wave for eight of them would double the time.
         assert!(known(1792, 1280, 16_384).stream);
         // Rows that begin inside a sector: sharing what tiles have in common pays.
