@@ -327,7 +327,12 @@ mod tests {
         assert!(!large.swapped && large.split == 1 && large.columns >= 128);
         assert!(choose(128, 256, 30_000).split > 1);
         let known = |m: i64, n: i64, k: i64| {
-            let problem = Problem::linear(crate::cuda::kernels::problem::Dtype::F16, m.into(), n.into(), k.into());
+            let problem = Problem::linear(
+                crate::cuda::kernels::problem::Dtype::F16,
+                Expr::Const(m),
+                Expr::Const(n),
+                Expr::Const(k),
+            );
             super::choose(Sizes { m, n, k, batch: 1 }, &problem, true, &Tuning::default()).unwrap()
         };
         // 140 tiles of 128x128 and long sums: a second wave for eight of them would double the time.
