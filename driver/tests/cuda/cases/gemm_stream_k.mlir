@@ -1,10 +1,8 @@
 // targets: sm_90a
 // types: f16 bf16
 // table: 4096x64x520 : co2_128x64_s3_sk_c1_g8
-// table: 16x64x520 : co1_64x16_s10_sk_c2_g8_t
 // run: input0=300x520 input1=64x520 input2=64
 // run: input0=65x520 input1=64x520 input2=64
-// run: input0=9x520 input1=64x520 input2=64
 func.func @main(%x: tensor<?x520x$T>, %w: tensor<64x520x$T>, %b: tensor<64x$T>) -> tensor<?x64x$T> {
   %0 = ait.gemm %x, %w row col extras(%b : tensor<64x$T>) : tensor<?x520x$T>, tensor<64x520x$T> -> tensor<?x64x$T> epilogue {
   ^bb0(%acc: f32, %bias: $T):
