@@ -116,7 +116,7 @@ int cuFuncSetAttribute(void *function, int attribute, int value) {
 
 static int start(const Config *config, void *function, void **params) {
   Function *loaded = function;
-  aitmlir_device_launch launch = {{0}, {0}, {1, 1, 1}, config->shared, loaded->params, (const void *const *)params};
+  aitmlir_device_launch launch = {{0}, {0}, {1, 1, 1}, config->shared, loaded->params, 0, (const void *const *)params};
   memcpy(launch.grid, config->grid, sizeof launch.grid);
   memcpy(launch.block, config->block, sizeof launch.block);
   if (config->attribute_count == 1) {
