@@ -59,7 +59,9 @@ fn run<'c>(pass: &PassContext<'c>) -> Result<(), Failed> {
         name => match chip::chip(name) {
             Some(chip) => {
                 // The compiler's context has it loaded; the developer tools load a dialect when it is first parsed.
-                pass.context.get_or_load_dialect("nvvm");
+                for dialect in ["cute", "nvvm"] {
+                    pass.context.get_or_load_dialect(dialect);
+                }
                 let tuning = Tuning::read(pass.option("tuning")).map_err(|cause| {
                     emit_op_error(pass.op, &format!("cannot be lowered with this tuning table: {cause}"));
                     Failed
