@@ -154,6 +154,20 @@ pub fn sequences_do_not_mix() -> Result<(), Failed> {
     Ok(())
 }
 
+/// Sequences without rows give a result without rows.
+pub fn no_rows() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let library = open("bf16", "i32", "cuda:sm_90a", folder.path())?;
+    let simulator = Simulator::new(sim::Options { checks: ptx_sim::Checks::ALL, counters: false, svg: None });
+    let model = library.create(None, 1, Device::Table(simulator.table()))?;
+    let dims = [[0, HEADS as i64, DEPTH as i64], [0, HEADS as i64, DEPTH as i64], [0, HEADS as i64, WIDTH as i64]];
+    let mut inputs = dims.iter().map(|d| Tensor::zeros(DType::BF16, d)).collect::<Result<Vec<_>, _>>()?;
+    inputs.push(Tensor::zeros(DType::BF16, &[LENGTH as i64; 2])?);
+    inputs.push(offsets_of(&[0, 0, 0], DType::I32)?);
+    assert_eq!(model.run(&inputs)?[0].dims(), dims[2]);
+    Ok(())
+}
+
 /// Offsets that do not ascend from 0 to the rows that there are, or leave a sequence too long.
 pub fn wrong_offsets() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;

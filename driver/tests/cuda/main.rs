@@ -47,6 +47,7 @@ fn main() -> ExitCode {
     trials.push(Trial::test("graphs", graphs));
     trials.push(Trial::test("jagged_sums", jagged::sums));
     trials.push(Trial::test("jagged_sequences_do_not_mix", jagged::sequences_do_not_mix));
+    trials.push(Trial::test("jagged_no_rows", jagged::no_rows));
     trials.push(Trial::test("jagged_wrong_offsets", jagged::wrong_offsets));
     let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
     if std::env::var_os("BLESS").is_some() {

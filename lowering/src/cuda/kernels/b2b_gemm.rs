@@ -136,6 +136,11 @@ fn problem(whole: &Whole<'_, '_>) -> Result<(Problem, Legal), Unsupported> {
     let sides = [query, key, value, out].map(side);
     let mut legal = Legal::default();
     sides.iter().for_each(|side| legal.side(side));
+    // A tensor map has no dimension of size 0.
+    for operand in [query, key] {
+        let lines = &operand.sizes[operand.sizes.len() - if whole.op.has("max_length") { 3 } else { 2 }];
+        legal.also(Expr::Const(0).less(lines.clone()));
+    }
     let mut operands: Vec<_> = (0..whole.operands.len()).map(|i| format!("operand {i}")).collect();
     let mut dims = whole.dims.to_vec();
     let offsets = whole.op.has("max_length").then(|| extras.last()).flatten();
