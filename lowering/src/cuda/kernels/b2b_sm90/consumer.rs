@@ -223,17 +223,21 @@ impl<'a, 'c> Frame<'a, 'c> {
         words
     }
 
+    /// The address that this lane gives to an `ldmatrix` or `stmatrix` of its warp's 16 rows and of 16 columns, from column group `group` on, in 64 swizzled rows at `at`.
+    fn piece_of_lane(&self, b: Builder<'c>, thread: Thread<'c>, at: Val<'c>, group: i64) -> Val<'c> {
+        let in_matrix = b.and(thread.lane, b.c32(7));
+        let second_rows = b.and(b.shr_c(thread.lane, 3), b.c32(1));
+        let row = b.addi(b.mul_c(thread.warp, 16), b.addi(in_matrix, b.mul_c(second_rows, 8)));
+        let piece = b.xor(b.add_c(b.shr_c(thread.lane, 4), group % 8), in_matrix);
+        b.addi(at, b.addi(b.mul_c(row, 128), b.mul_c(piece, 16)))
+    }
+
     /// The bias of 16 columns, as words in the layout of the sums: rows r and r + 8 of column group `group`, then of the next.
     fn bias(&self, b: Builder<'c>, thread: Thread<'c>, stage: Val<'c>, group: i64) -> Vec<Val<'c>> {
         let [k_bytes, v_bytes, _] = self.kernel.stage_parts();
         let at = b.add_c(self.stage_at(b, stage), k_bytes + v_bytes + group / 8 * HALF);
         let at = b.addi(at, b.mul_c(thread.group, 2 * HALF));
-        let in_matrix = b.and(thread.lane, b.c32(7));
-        let second_rows = b.and(b.shr_c(thread.lane, 3), b.c32(1));
-        let row = b.addi(b.mul_c(thread.warp, 16), b.addi(in_matrix, b.mul_c(second_rows, 8)));
-        let piece = b.xor(b.add_c(b.shr_c(thread.lane, 4), group % 8), in_matrix);
-        let address = b.addi(at, b.addi(b.mul_c(row, 128), b.mul_c(piece, 16)));
-        matrix::ldmatrix(b, address, 4, false)
+        matrix::ldmatrix(b, self.piece_of_lane(b, thread, at, group), 4, false)
     }
 
     /// Two neighbouring elements of a bias that is read element by element, as f32; places outside are moved inside.
@@ -306,18 +310,13 @@ impl<'a, 'c> Frame<'a, 'c> {
     ) {
         let bf16 = self.kernel.problem.dtype == Dtype::Bf16;
         let elements = sums.elements(b);
-        let in_matrix = b.and(thread.lane, b.c32(7));
-        let second_rows = b.and(b.shr_c(thread.lane, 3), b.c32(1));
-        let row = b.addi(b.mul_c(thread.warp, 16), b.addi(in_matrix, b.mul_c(second_rows, 8)));
         for group in (0..i64::from(sums.n) / 8).step_by(2) {
             let words: Vec<_> = elements[(4 * group) as usize..][..8]
                 .chunks(2)
                 .map(|pair| b.pack_halves(pair[0], pair[1], bf16))
                 .collect();
-            let piece = b.xor(b.add_c(b.shr_c(thread.lane, 4), group % 8), in_matrix);
             let at = b.add_c(buffer, group / 8 * TILE * 128);
-            let address = b.addi(at, b.addi(b.mul_c(row, 128), b.mul_c(piece, 16)));
-            matrix::stmatrix(b, address, &words, false);
+            matrix::stmatrix(b, self.piece_of_lane(b, thread, at, group), &words, false);
         }
         sync::fence_async_shared(b);
         sync::named_barrier(b, b.add_c(thread.group, GROUP_BARRIER), 128);
