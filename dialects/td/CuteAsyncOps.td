@@ -80,6 +80,19 @@ def Cute_ConsumerWaitOp : Cute_PipelineWorkOp<"consumer_wait"> {
   let summary = "Waits until the state's stage is full";
   let description = "C1: the first operand is a pipeline.";
 }
+def Cute_MakePipelineOp : Cute_Op<"make_pipeline", [Pure]> {
+  let summary = "The pipeline whose barriers are at an address in shared memory";
+  let description = [{
+    For kernels that lay out their shared memory themselves. The barriers are 8 bytes each, the full ones of all stages first, and begin at a multiple of 8 bytes. C1: the result is a pipeline. C2: the
+    operand is an `!llvm.ptr<3>`.
+    ```mlir
+    %pipe = cute.make_pipeline(%memory) : !llvm.ptr<3> -> !cute.pipeline<4, full<1>, empty<2>>
+    ```
+  }];
+  let arguments = (ins AnyType:$memory);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "`(` $memory `)` attr-dict `:` type($memory) `->` type($result)";
+}
 def Cute_PipelineBarrierOp : Cute_Op<"pipeline_barrier", [Pure]> {
   let summary = "The full or the empty barrier of the state's stage";
   let description = [{

@@ -78,6 +78,7 @@ fn is_pure(view: OpView<'_>) -> bool {
         "cute.load",
         "cute.make_fragment",
         "cute.make_fragment_like",
+        "cute.make_pipeline",
         "cute.producer_expect",
     ];
     name.starts_with("cute.") && !view.results().is_empty() && !works.contains(&name.as_str())

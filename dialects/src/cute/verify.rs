@@ -33,7 +33,7 @@ pub fn verify(op: Op<'_>) -> Verdict {
         "cute.tma_load" | "cute.tma_store" => verify_tensor::tma(view),
         "cute.store_within" => verify_tensor::store_within(view),
         "cute.wgmma_fence" | "cute.wgmma_wait" => verify_async::fragments(view),
-        "cute.alloc_pipeline" => verify_async::alloc_pipeline(view),
+        "cute.alloc_pipeline" | "cute.make_pipeline" => verify_async::makes_pipeline(view),
         "cute.consumer_release"
         | "cute.consumer_wait"
         | "cute.pipeline_init"

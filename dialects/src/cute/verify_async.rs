@@ -24,11 +24,14 @@ pub fn fragments(view: OpView<'_>) -> Verdict {
     }
 }
 
-/// `cute.alloc_pipeline`.
-pub fn alloc_pipeline(view: OpView<'_>) -> Verdict {
-    match result_of(view) {
-        Some(Cute::Pipeline(_)) => Ok(()),
-        _ => Err(format!("C1: gives a pipeline, as {EXAMPLE}")),
+/// `cute.alloc_pipeline` and `cute.make_pipeline`.
+pub fn makes_pipeline(view: OpView<'_>) -> Verdict {
+    if !matches!(result_of(view), Some(Cute::Pipeline(_))) {
+        return Err(format!("C1: gives a pipeline, as {EXAMPLE}"));
+    }
+    match view.operands().first().map(|memory| memory.r#type().to_string()) {
+        Some(found) if found != "!llvm.ptr<3>" => Err(format!("C2: barriers are at an !llvm.ptr<3>, got {found}")),
+        _ => Ok(()),
     }
 }
 

@@ -54,6 +54,18 @@ llvm.func @pipelines(%state: i32, %bytes: i32, %rank: i32, %out: !llvm.ptr<3>) {
   llvm.return
 }
 
+// Barriers at an address of the kernel's own.
+// PARSED-LABEL: @own_barriers
+// CHECK-LABEL: @own_barriers
+llvm.func @own_barriers(%memory: !llvm.ptr<3>, %state: i32) {
+  // PARSED: cute.make_pipeline(%{{.*}}) : !llvm.ptr<3> -> !cute.pipeline<3, full<1>, empty<4>>
+  %pipe = cute.make_pipeline(%memory) : !llvm.ptr<3> -> !pipe
+  // CHECK: %[[BARRIER:.*]] = llvm.getelementptr %arg0[%{{.*}}] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i64
+  // CHECK: nvvm.mbarrier.arrive %[[BARRIER]]
+  cute.consumer_release(%pipe, %state) : !pipe
+  llvm.return
+}
+
 !mma = !cute.tiled_mma<"wgmma.m64n16k16.f32.f16.f16.rs.k", "(1,1,1):(1,1,1)", "[_;_;_]">
 !sB = !cute.view<f16, smem, align<1024>, "S<3,3,3> o 0 o ((16,16),1,2):((64,1),0,16)">
 !sums = !cute.view<f32, rmem, align<16>, "((2,2,2),1,1):((1,2,4),8,8)">

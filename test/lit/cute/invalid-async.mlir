@@ -171,6 +171,12 @@ func.func @alloc_pipeline_c1() {
   return
 }
 // -----
+func.func @make_pipeline_c2(%p: !llvm.ptr<1>) {
+  // expected-error@+1 {{'cute.make_pipeline' op C2: barriers are at an !llvm.ptr<3>, got !llvm.ptr<1>}}
+  %0 = cute.make_pipeline(%p) : !llvm.ptr<1> -> !cute.pipeline<4, full<1>, empty<2>>
+  return
+}
+// -----
 func.func @pipeline_c1(%p: !llvm.ptr<3>, %s: i32) {
   // expected-error@+1 {{'cute.consumer_wait' op C1: takes a pipeline, as pipeline<4, full<1>, empty<2>>, got !llvm.ptr<3>}}
   cute.consumer_wait(%p, %s) : !llvm.ptr<3>

@@ -110,6 +110,7 @@ fn lower<'c>(state: &mut State<'c>, op: Op<'c>) -> Result<(), String> {
             make(state, b, view)
         }
         "cute.make_fragment" | "cute.make_fragment_like" => memory::make_fragment(state, b, view),
+        "cute.make_pipeline" => pipeline::make(state, view),
         "cute.make_ptr" => memory::make_ptr(state, b, view),
         "cute.pipeline_barrier" => pipeline::barrier(state, b, view),
         "cute.pipeline_init" => pipeline::init(state, b, view),

@@ -28,6 +28,12 @@ pub fn alloc<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Res
     Ok(())
 }
 
+pub fn make<'c>(state: &mut State<'c>, view: OpView<'c>) -> Result<(), String> {
+    let (value, base) = (result_type(view)?, Some(view.operands()[0]));
+    state.set(view.results()[0], Lowered { value, base });
+    Ok(())
+}
+
 /// A pipeline and one of its states.
 struct At<'c> {
     pipeline: Pipeline,

@@ -11,6 +11,10 @@
 //! let mine = k.copy_part(copy, Side::Source, tile, thread)?;
 //! ```
 
+mod overlap;
+
+pub use overlap::Pipeline;
+
 use super::{Cute, leaves, types, verify};
 use crate::{
     builder::{Builder, defining_op},
@@ -20,7 +24,7 @@ use cute_layout::{
     Layout,
     atom::{Element, Operand, Side},
 };
-use melior::ir::{Attribute, ValueLike};
+use melior::ir::{Attribute, Type, ValueLike};
 use std::fmt::Display;
 
 /// Why an operation was not built.
@@ -324,6 +328,12 @@ impl<'c> CuteBuilder<'c> {
         Ok(self.0.op1("cute.load", &[view.0, coord], r#type, &[]))
     }
 
+    /// Sets the element at a static coordinate.
+    pub fn store(self, value: Val<'c>, view: View<'c>, coord: impl Display) -> Built<()> {
+        let coord = self.make("coord", coord, &[])?;
+        self.work("store", &[value, view.0, coord])
+    }
+
     /// A loop as [`Builder::for_`], whose body may fail.
     pub fn for_(
         self,
@@ -347,5 +357,29 @@ impl<'c> CuteBuilder<'c> {
         let mut result = Ok(());
         self.0.when(condition, |b| result = then(CuteBuilder(b)));
         result
+    }
+    /// One of two pieces of code under a condition as [`Builder::if_`], which may fail. Both yield values of these types.
+    pub fn if_(
+        self,
+        condition: Val<'c>,
+        types: &[Type<'c>],
+        then: impl FnOnce(CuteBuilder<'c>) -> Built<Vec<Val<'c>>>,
+        otherwise: impl FnOnce(CuteBuilder<'c>) -> Built<Vec<Val<'c>>>,
+    ) -> Built<Vec<Val<'c>>> {
+        let mut failed = [None, None];
+        let [in_then, in_otherwise] = &mut failed;
+        let or_undefined = |b: Builder<'c>, built: Built<Vec<Val<'c>>>, failed: &mut Option<BuildError>| {
+            built.unwrap_or_else(|error| {
+                *failed = Some(error);
+                types.iter().map(|r#type| b.op1("llvm.mlir.undef", &[], *r#type, &[])).collect()
+            })
+        };
+        let results = self.0.if_(
+            condition,
+            types,
+            |b| or_undefined(b, then(CuteBuilder(b)), in_then),
+            |b| or_undefined(b, otherwise(CuteBuilder(b)), in_otherwise),
+        );
+        failed.into_iter().flatten().next().map_or(Ok(results), Err)
     }
 }
