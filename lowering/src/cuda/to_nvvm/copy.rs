@@ -46,22 +46,38 @@ pub struct Place<'a> {
     pub rest_to: &'a [i64],
 }
 
+/// The first three operands of a copy: an atom, and the views that it reads and writes.
+pub struct Operands<'c> {
+    atom: CopyAtom,
+    element: Element,
+    from: Lowered<'c>,
+    to: Lowered<'c>,
+}
+
+impl<'c> Operands<'c> {
+    pub fn of(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Result<Self, String> {
+        let operands = view.operands();
+        let atom = state.operand(b, operands[0])?.value;
+        let (atom, element) = copy_atom(&atom).ok_or("needs a copy atom")?;
+        Ok(Operands { atom, element, from: state.operand(b, operands[1])?, to: state.operand(b, operands[2])? })
+    }
+
+    pub fn copy<'a>(&'a self, limit: Limit<'a, 'c>) -> Copy<'a, 'c> {
+        Copy { atom: self.atom, element: self.element, from: &self.from, to: &self.to, limit }
+    }
+}
+
 pub fn copy<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Result<(), String> {
-    let operands = view.operands();
-    let atom = state.operand(b, operands[0])?.value;
-    let (atom, element) = copy_atom(&atom).ok_or("needs a copy atom")?;
-    let (from, to) = (state.operand(b, operands[1])?, state.operand(b, operands[2])?);
-    let predicate = operands.get(3).copied();
-    let zero_fill = matches!(atom.kind, CopyKind::CpAsync { zero_fill: true, .. });
-    let copy = |limit| Copy { atom, element, from: &from, to: &to, limit };
-    match predicate {
+    let operands = Operands::of(state, b, view)?;
+    let zero_fill = matches!(operands.atom.kind, CopyKind::CpAsync { zero_fill: true, .. });
+    match view.operands().get(3).copied() {
         Some(predicate) if !zero_fill => {
             let mut result = Ok(());
-            b.when(predicate, |b| result = copy(Limit::None).all(state, b));
+            b.when(predicate, |b| result = operands.copy(Limit::None).all(state, b));
             result
         }
-        Some(predicate) => copy(Limit::Predicate(predicate)).all(state, b),
-        None => copy(Limit::None).all(state, b),
+        Some(predicate) => operands.copy(Limit::Predicate(predicate)).all(state, b),
+        None => operands.copy(Limit::None).all(state, b),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     as_view,
-    copy::{Copy, Limit, Place},
+    copy::{Copy, Limit, Operands, Place},
     memory::{address, store_at},
     values::State,
 };
@@ -14,37 +14,43 @@ use aitmlir_dialects::{
         CoordView, Cute,
         arith::{Overflow, resize},
         edge::{along, index_of},
-        verify::copy_atom,
     },
     types::{Types, Val},
 };
 use cute_layout::{Int, IntTuple, atom::Side};
 use melior::ir::ValueLike;
 
-/// Where the elements of the source are, and where their tensor ends.
+/// Where the elements of a tile are, and where their tensor ends: the last two operands of loads and stores within it.
+pub struct Bounds {
+    pub coords: CoordView,
+    pub shape: IntTuple,
+}
+
+impl Bounds {
+    pub fn of<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Result<Self, String> {
+        let operands = view.operands();
+        match (state.operand(b, operands[3])?.value, state.operand(b, operands[4])?.value) {
+            (Cute::CoordView(coords), Cute::Ints(_, shape)) => Ok(Bounds { coords, shape }),
+            (coords, shape) => Err(format!("needs coordinates and a shape, got {coords} and {shape}")),
+        }
+    }
+}
+
+/// What of the source is inside.
 pub struct Edge {
-    coords: CoordView,
-    shape: IntTuple,
+    bounds: Bounds,
     /// How many elements an instruction moves, and along which coordinate they follow each other.
     count: i64,
     along: Option<usize>,
 }
 
 pub fn load_within<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Result<(), String> {
-    let operands = view.operands();
-    let atom = state.operand(b, operands[0])?.value;
-    let (atom, element) = copy_atom(&atom).ok_or("needs a copy atom")?;
-    let (from, to) = (state.operand(b, operands[1])?, state.operand(b, operands[2])?);
-    let (coords, shape) = match (state.operand(b, operands[3])?.value, state.operand(b, operands[4])?.value) {
-        (Cute::CoordView(coords), Cute::Ints(_, shape)) => (coords, shape),
-        (coords, shape) => return Err(format!("needs coordinates and a shape, got {coords} and {shape}")),
-    };
-    let mut copy = Copy { atom, element, from: &from, to: &to, limit: Limit::None };
-    let count = copy.values(Side::Source)?;
-    let along = along(&coords, count)?;
-    let edge = Edge { coords, shape, count, along };
-    copy.limit = Limit::Edge(&edge);
-    copy.all(state, b)
+    let operands = Operands::of(state, b, view)?;
+    let bounds = Bounds::of(state, b, view)?;
+    let count = operands.copy(Limit::None).values(Side::Source)?;
+    let along = along(&bounds.coords, count)?;
+    let edge = Edge { bounds, count, along };
+    operands.copy(Limit::Edge(&edge)).all(state, b)
 }
 
 impl Edge {
@@ -56,8 +62,8 @@ impl Edge {
         at: &Place<'_>,
     ) -> Result<(Option<Val<'c>>, Option<Int>), String> {
         let indices = [&[at.source], at.rest_from].concat();
-        let coord = self.coords.at(&index_of(&self.coords.layout, &indices))?;
-        let pairs: Vec<_> = coord.leaves().into_iter().zip(self.shape.leaves()).collect();
+        let coord = self.bounds.coords.at(&index_of(&self.bounds.coords.layout, &indices))?;
+        let pairs: Vec<_> = coord.leaves().into_iter().zip(self.bounds.shape.leaves()).collect();
         let mut all: Option<Val<'c>> = None;
         for (i, size) in &pairs {
             if i.known_cmp(size) == Some(std::cmp::Ordering::Less) {
