@@ -43,6 +43,7 @@ pub fn verify(op: Op<'_>) -> Verdict {
         | "cute.producer_commit" => verify_async::pipeline(view),
         "cute.pipeline_barrier" | "cute.producer_expect" => verify_async::barrier(view),
         "cute.store" => element_access(view, view.operands().first().copied(), 1),
+        "cute.wgmma_commit" => Ok(()),
         _ => make(view),
     }
 }

@@ -69,3 +69,61 @@ func.func @stage(%i: i32, %s: i32) -> f32 {
   %0 = cute.load(%v, %c) : (!cute.view<f32, smem, align<128>, "S<3,2,3> o 0 o (32,32,4):(32,1,1024)">, !cute.coord<"(?{min=0,max=31},5,?{min=0,max=3})">) -> f32
   return %0 : f32
 }
+
+// The steps of a product have one descriptor in common: it is made of what is dynamic, and each step adds a number.
+// CHECK-LABEL: @steps
+!wide = !cute.tiled_mma<"wgmma.m64n64k16.f32.f16.f16.ss.k.k", "(1,1,1):(1,1,1)", "[_;_;_]">
+!tile = !cute.view<f16, smem, align<1024>, "S<3,3,3> o 0 o (64,64,3):(64,1,4096)">
+!parts = !cute.view<f16, smem, align<1024>, "S<3,3,3> o 0 o ((64,16),1,4,3):((64,1),4096,16,4096)">
+!part = !cute.view<f16, smem, align<1024>, "S<3,3,3> o ?{div=4096,min=0,max=8192} o ((64,16),1,4):((64,1),4096,16)">
+!sums = !cute.view<f32, rmem, align<16>, "((2,2,8),1,1):((1,2,4),32,32)">
+func.func @steps(%t: i32, %i: i32) {
+  // CHECK-DAG: %[[TWO:.*]] = arith.constant 2 : i64
+  // CHECK-DAG: %[[FOUR:.*]] = arith.constant 4 : i64
+  // CHECK-DAG: %[[SIX:.*]] = arith.constant 6 : i64
+  // CHECK: arith.extui %{{.*}} : i32 to i64
+  // CHECK-NEXT: %[[FIRST:.*]] = arith.ori
+  // CHECK: wgmma.mma_async{{.*}}%[[FIRST]], %[[FIRST]] :
+  // CHECK: %[[SECOND:.*]] = arith.addi %[[FIRST]], %[[TWO]] : i64
+  // CHECK: wgmma.mma_async{{.*}}%[[SECOND]], %[[SECOND]] :
+  // CHECK: %[[THIRD:.*]] = arith.addi %[[FIRST]], %[[FOUR]] : i64
+  // CHECK: wgmma.mma_async{{.*}}%[[THIRD]], %[[THIRD]] :
+  // CHECK: %[[FOURTH:.*]] = arith.addi %[[FIRST]], %[[SIX]] : i64
+  // CHECK: wgmma.mma_async{{.*}}%[[FOURTH]], %[[FOURTH]] :
+  // CHECK-NOT: llvm.ptrtoint
+  %q = cute.alloc_shared<12288> : !cute.ptr<f16, smem, align<1024>>
+  %l = cute.static : !cute.composed_layout<"S<3,3,3> o 0 o (64,64,3):(64,1,4096)">
+  %v = cute.make_view(%q, %l) : (!cute.ptr<f16, smem, align<1024>>, !cute.composed_layout<"S<3,3,3> o 0 o (64,64,3):(64,1,4096)">) -> !tile
+  %m = cute.static : !wide
+  %p = cute.partition<"A">(%m, %v, %t) : (!wide, !tile, i32) -> !parts
+  %at = cute.make_coord(%i) : (i32) -> !cute.coord<"(_,_,_,?{min=0,max=2})">
+  %a = cute.slice(%p, %at) : (!parts, !cute.coord<"(_,_,_,?{min=0,max=2})">) -> !part
+  %o = cute.static : !cute.layout<"((2,2,8),1,1):((1,2,4),32,32)">
+  %c = cute.make_fragment_like<"f32">(%o) : (!cute.layout<"((2,2,8),1,1):((1,2,4),32,32)">) -> !sums
+  cute.gemm(%m, %c, %a, %a, %c) : (!wide, !sums, !part, !part, !sums) -> ()
+  return
+}
+
+// Registers of two 16-bit elements are filled as such, and made of two f32 by one instruction.
+// CHECK-LABEL: @halves
+!pair = !cute.layout<"2:1">
+!pair32 = !cute.view<f32, rmem, align<16>, "2:1">
+!pair16 = !cute.view<bf16, rmem, align<16>, "2:1">
+func.func @halves(%x: f32, %y: bf16) -> (bf16, bf16) {
+  // CHECK: %[[LOW:.*]] = arith.extui %{{.*}} : i16 to i32
+  // CHECK: %[[HIGH:.*]] = arith.shli %[[LOW]], %{{.*}} : i32
+  // CHECK: %[[BOTH:.*]] = arith.ori %[[LOW]], %[[HIGH]] : i32
+  // CHECK: llvm.store %[[BOTH]], %{{.*}} : i32, !llvm.ptr
+  // CHECK: llvm.inline_asm "cvt.rn.bf16x2.f32 $0, $2, $1;", "=r,f,f"
+  %l = cute.static : !pair
+  %a = cute.make_fragment_like<"f32">(%l) : (!pair) -> !pair32
+  %b = cute.make_fragment_like<"bf16">(%l) : (!pair) -> !pair16
+  %c = cute.make_fragment_like<"bf16">(%l) : (!pair) -> !pair16
+  cute.fill(%y, %b) : (bf16, !pair16) -> ()
+  cute.fill(%x, %a) : (f32, !pair32) -> ()
+  cute.convert(%a, %c) : (!pair32, !pair16) -> ()
+  %at = cute.static : !cute.coord<"1">
+  %0 = cute.load(%b, %at) : (!pair16, !cute.coord<"1">) -> bf16
+  %1 = cute.load(%c, %at) : (!pair16, !cute.coord<"1">) -> bf16
+  return %0, %1 : bf16, bf16
+}

@@ -65,7 +65,7 @@ func.func @predicated(%p: !llvm.ptr<1>, %inside: i1, %x: f16) {
 // CHECK-LABEL: @descriptor
 func.func @descriptor() -> i64 {
   // CHECK-DAG: arith.constant 4611686293305360384 : i64
-  // CHECK: llvm.ptrtoint %{{.*}} : !llvm.ptr<3> to i64
+  // CHECK: llvm.ptrtoint %{{.*}} : !llvm.ptr<3> to i32
   // CHECK: arith.ori
   %q = cute.alloc_shared<8192> : !cute.ptr<f16, smem, align<1024>>
   %l = cute.static : !cute.composed_layout<"S<3,3,3> o 0 o (128,64):(64,1)">

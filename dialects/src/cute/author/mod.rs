@@ -247,6 +247,11 @@ impl<'c> CuteBuilder<'c> {
         self.named("make_tiled_copy_for", &operand.to_string(), &[atom, mma.0]).map(TiledCopy)
     }
 
+    /// A copy instruction by itself: it copies the first mode of what it is given.
+    pub fn atom(self, atom: impl Display, element: Element) -> Built<TiledCopy<'c>> {
+        self.copy_atom(atom, element).map(TiledCopy)
+    }
+
     fn copy_atom(self, atom: impl Display, element: Element) -> Built<Val<'c>> {
         let failed = |message| BuildError { operation: "static".to_owned(), message };
         self.0.cute_value(&format!("copy_atom<\"{atom}\", {element}>"), &[]).map_err(failed)
@@ -321,9 +326,14 @@ impl<'c> CuteBuilder<'c> {
 
     /// The element at a static coordinate.
     pub fn load(self, view: View<'c>, coord: impl Display) -> Built<Val<'c>> {
+        self.load_at(view, coord, &[])
+    }
+
+    /// The element at a coordinate, each `?` of which is the next of these integers.
+    pub fn load_at(self, view: View<'c>, coord: impl Display, leaves: &[Val<'c>]) -> Built<Val<'c>> {
         let failed = |message: &str| BuildError { operation: "load".to_owned(), message: message.to_owned() };
         let Some(Cute::View(of)) = types::of_type(view.0.r#type()) else { return Err(failed("needs a view")) };
-        let coord = self.make("coord", coord, &[])?;
+        let coord = self.make("coord", coord, leaves)?;
         let r#type = types::scalar_type(self.0.context(), of.ptr.element);
         Ok(self.0.op1("cute.load", &[view.0, coord], r#type, &[]))
     }

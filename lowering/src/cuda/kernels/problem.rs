@@ -4,6 +4,7 @@ use aitmlir_dialects::{
     builder::Builder,
     types::{Types, Val},
 };
+use cute_layout::atom::Element;
 use kernel_launch::{Expr, MapType, Param};
 use melior::ir::Type;
 use std::rc::Rc;
@@ -43,6 +44,18 @@ impl Dtype {
             Dtype::F32 => MapType::F32,
             Dtype::S8 | Dtype::U8 => MapType::U8,
             Dtype::S32 => MapType::I32,
+        }
+    }
+
+    /// As the cute dialect has it.
+    pub fn element(self) -> Element {
+        match self {
+            Dtype::F16 => Element::F16,
+            Dtype::Bf16 => Element::Bf16,
+            Dtype::F32 => Element::F32,
+            Dtype::S8 => Element::S8,
+            Dtype::U8 => Element::U8,
+            Dtype::S32 => Element::S32,
         }
     }
 

@@ -221,11 +221,24 @@ pub fn address<'c>(state: &State<'c>, b: Builder<'c>, to: &Lowered<'c>, offset: 
 
 pub fn fill<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Result<(), String> {
     let target = state.operand(b, view.operands()[1])?;
-    let bytes = as_view(&target)?.ptr.element_bytes();
-    for offset in offsets(as_view(&target)?)? {
-        store_at(state, b, &target, &offset, view.operands()[0], bytes)?;
+    let offsets = offsets(as_view(&target)?)?;
+    let (mut value, mut bytes, mut step) = (view.operands()[0], as_view(&target)?.ptr.element_bytes(), 1);
+    if bytes == 2 && in_registers(as_view(&target)?) && pairs(&offsets) {
+        // Whole registers, which LLVM keeps as such whatever reads them.
+        (value, bytes, step) = (twice(b, value), 4, 2);
+    }
+    for offset in offsets.iter().step_by(step) {
+        store_at(state, b, &target, offset, value, bytes)?;
     }
     Ok(())
+}
+
+/// A 16-bit value in both halves of an i32.
+fn twice<'c>(b: Builder<'c>, value: Val<'c>) -> Val<'c> {
+    let (short, word) = (b.context().int_type(16), b.context().int_type(32));
+    let value = if value.r#type() == short { value } else { b.op1("arith.bitcast", &[value], short, &[]) };
+    let low = b.op1("arith.extui", &[value], word, &[]);
+    b.binary("arith.ori", low, b.binary("arith.shli", low, b.int(word, 16)))
 }
 
 fn element_coord<'c>(state: &mut State<'c>, b: Builder<'c>, coord: Val<'c>) -> Result<Coord, String> {
@@ -267,8 +280,21 @@ pub fn convert<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> R
     let scalar = |view: &View| types::scalar_type(b.context(), view.ptr.element);
     let shaped = |r#type: Type<'c>| if pairs { aitmlir_dialects::types::vector_type(2, r#type) } else { r#type };
     let (have, want) = (scalar(&source), scalar(&target));
+    let half = match (source.ptr.element, target.ptr.element) {
+        (Element::F32, half @ (Element::F16 | Element::Bf16)) => Some(half),
+        _ => None,
+    };
     for (read, write) in reads.iter().step_by(step).zip(writes.iter().step_by(step)) {
         let bytes = |view: &View| view.ptr.element_bytes() * step as i64;
+        if let Some(half) = half.filter(|_| pairs) {
+            let single = source.ptr.element_bytes();
+            let [low, high] = [0, 1].map(|i| {
+                let at = read.add(&i.into()).map_err(|error| error.to_string())?;
+                load_at(state, b, &from, &at, have, single)
+            });
+            store_at(state, b, &to, write, packed(b, [low?, high?], half), 4)?;
+            continue;
+        }
         let value = load_at(state, b, &from, read, shaped(have), bytes(&source))?;
         let value = match want.bits().cmp(&have.bits()) {
             std::cmp::Ordering::Less => b.op1("arith.truncf", &[value], shaped(want), &[]),
@@ -284,6 +310,12 @@ pub fn convert<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> R
         store_at(state, b, &to, write, value, bytes(&target))?;
     }
     Ok(())
+}
+
+/// Two f32 rounded to a register of two f16 or bf16, by one instruction. LLVM has none for bf16, and moves what it has for f16 out of branches, where it is behind everything that computes the values.
+fn packed<'c>(b: Builder<'c>, [low, high]: [Val<'c>; 2], half: Element) -> Val<'c> {
+    let text = format!("cvt.rn.{half}x2.f32 $0, $2, $1;");
+    asm1(b, &text, "=r,f,f", &[low, high], b.context().int_type(32), Effect::Pure)
 }
 
 /// An f32 rounded to tf32: to nearest, ties away from zero. An instruction that takes tf32 would cut off.

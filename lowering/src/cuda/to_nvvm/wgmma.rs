@@ -6,11 +6,12 @@
 
 use super::{
     as_view,
-    memory::{address, load_at, offsets, store_at},
+    copy::shared_address,
+    memory::{load_at, offsets, store_at},
     mma::{Registers, load, mode, place},
     values::{Lowered, State},
 };
-use crate::cuda::emit::{Effect, asm, asm0, i64c, places, repeat};
+use crate::cuda::emit::{Effect, asm, asm0, i32c, i64c, places, repeat};
 use aitmlir_dialects::{
     ait::OpView,
     builder::Builder,
@@ -21,6 +22,9 @@ use cute_layout::{
     Coord, Int, Slot, Tuple,
     atom::{Element, Major, MmaAtom, MmaKind, Operand},
 };
+
+/// What a descriptor counts in, in bytes.
+const UNIT: i64 = 16;
 
 /// The operands of a product.
 pub struct Product<'a, 'c> {
@@ -205,7 +209,8 @@ fn linear(view: &View, x: i64, k: i64) -> Result<Int, String> {
     }
 }
 
-/// A descriptor: its constant part, and the start address in units of 16 bytes.
+/// A descriptor: its constant part, and the start address in units of 16 bytes. What of the start is static is added behind it, so that the steps of a product have one descriptor in common;
+/// memory ends before the sum leaves its 14 bits.
 pub fn descriptor<'c>(
     state: &State<'c>,
     b: Builder<'c>,
@@ -213,10 +218,15 @@ pub fn descriptor<'c>(
     start: &Int,
     constant: u64,
 ) -> Result<Val<'c>, String> {
-    let pointer = address(state, b, view, start)?;
-    let address = b.op1("llvm.ptrtoint", &[pointer], b.context().int_type(64), &[]);
-    let units = b.binary("arith.shrui", b.binary("arith.andi", address, i64c(b, 0x3FFFF)), i64c(b, 4));
-    Ok(b.binary("arith.ori", units, i64c(b, constant.cast_signed())))
+    let (step, rest) = start.constant_term();
+    let units = step * as_view(view)?.ptr.element_bytes() / UNIT;
+    let (units, from) =
+        if units * UNIT == step * as_view(view)?.ptr.element_bytes() { (units, rest) } else { (0, start.clone()) };
+    let address = shared_address(state, b, view, &from)?;
+    let low = b.binary("arith.shrui", b.binary("arith.andi", address, i32c(b, 0x3FFFF)), i32c(b, 4));
+    let low = b.op1("arith.extui", &[low], b.context().int_type(64), &[]);
+    let first = b.binary("arith.ori", low, i64c(b, constant.cast_signed()));
+    Ok(if units == 0 { first } else { b.addi(first, i64c(b, units)) })
 }
 
 /// `wgmma.mma_async`: sums += left right.

@@ -9,7 +9,7 @@
 // CHECK: nvvm.cp.async.wait.group 0
 // CHECK-COUNT-8: ldmatrix.sync.aligned.m8n8.x4.shared.b16
 // CHECK-COUNT-16: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
-// CHECK-COUNT-16: arith.truncf %{{.*}} : vector<2xf32> to vector<2xf16>
+// CHECK-COUNT-16: cvt.rn.f16x2.f32
 // CHECK-COUNT-16: llvm.store %{{.*}} {alignment = 4 : i64} : i32, !llvm.ptr<1>
 // CHECK-NOT: cute.
 

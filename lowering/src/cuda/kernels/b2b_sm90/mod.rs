@@ -9,36 +9,44 @@
 //! need not be finite, it is overwritten with zeros. Rows of a result that end inside a tile are stored plainly.
 
 mod consumer;
+mod producer;
+mod store;
+mod tiling;
+mod weights;
 
 use super::{
     b2b::{Bias, Code, Illegal, Problem, Side},
-    problem::{Dtype, Int, Params},
+    problem::{Int, Params},
     sequences::SequenceSlots,
 };
 use crate::cuda::{
-    emit::{mbarrier, scalar::ScalarOps, sync, tma},
-    kernel::{KernelSpec, dynamic_shared},
+    emit::{i64c, memory, scalar::ScalarOps, sync, tma},
+    kernel::{KernelSpec, dynamic_shared_pointer},
 };
 use aitmlir_dialects::{
     ait::CausalKind,
     builder::Builder,
+    cute::author::{BuildError, Built, CuteBuilder, Pipeline, Tensor, View},
     types::{Types, Val},
 };
 use kernel_launch::{Expr, KernelLaunch, MapSwizzle, Param, TensorMap};
 use melior::{Context, ir::Module};
+use tiling::{BOX, Copies, STORED, Tiling};
 
 /// Rows of Q of a CTA, and rows of K and V of a block.
 const TILE: i64 = 128;
 
 struct Kernel<'p> {
     problem: &'p Problem,
+    tiling: Tiling,
     spec: KernelSpec,
     stages: i64,
     /// Buffers of Q.
     queries: i64,
-    /// Q, K, V, result, bias.
-    maps: [Option<usize>; 5],
-    /// Those of their operands that all heads, or all batches, have in common.
+    /// Tensor maps of what is loaded, by part, and of the result.
+    maps: [Option<usize>; 4],
+    out: usize,
+    /// Those of their operands that all heads, or all batches, have in common; that of the result is at [`OUT`].
     common: [[bool; 2]; 5],
     /// A bias that is read element by element: its address and strides, none where it broadcasts.
     elements: Option<(usize, [Option<Int>; 4])>,
@@ -57,33 +65,40 @@ struct Jagged {
     head: Int,
 }
 
-/// What is loaded, and freed, by itself: Q, and the parts of a stage.
+/// What is loaded, and freed, by itself: Q, and the parts of a stage. Each is a pipeline.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Query,
     Key,
-    Bias,
     Value,
+    Bias,
 }
 
 impl Part {
-    const ALL: [Part; 4] = [Part::Query, Part::Key, Part::Bias, Part::Value];
+    const ALL: [Part; 4] = [Part::Query, Part::Key, Part::Value, Part::Bias];
 }
+
+/// The number of the result among operands that have tensor maps: after the parts.
+const OUT: usize = Part::ALL.len();
 
 /// Stages of the ring, and buffers of Q, at most.
 const MOST_STAGES: i64 = 4;
-/// Bytes of all barriers: full ones, then empty ones.
-const BARRIER_BYTES: i64 = 2 * 8 * MOST_STAGES * Part::ALL.len() as i64;
+/// Bytes of the barriers of a pipeline, and of all.
+const PIPELINE_BYTES: i64 = 16 * MOST_STAGES;
+const BARRIER_BYTES: i64 = PIPELINE_BYTES * Part::ALL.len() as i64;
 
 /// What all parts of the kernel see.
 #[derive(Clone, Copy)]
 struct Frame<'a, 'c> {
     kernel: &'a Kernel<'a>,
     args: &'a [Val<'c>],
+    /// Shared memory, an `!llvm.ptr<3>`, and the pipelines of its parts.
     shared: Val<'c>,
+    pipes: [Pipeline<'c>; 4],
     m: Val<'c>,
     n: Val<'c>,
     heads: Val<'c>,
+    batch: Val<'c>,
     units: Val<'c>,
     code: Code<'a, 'c>,
 }
@@ -91,6 +106,8 @@ struct Frame<'a, 'c> {
 /// A unit of work: rows of one head, and the blocks of keys that they see.
 #[derive(Clone, Copy)]
 struct Unit<'c> {
+    /// The number of the tile of rows, and its first row.
+    tile: Val<'c>,
     row: Val<'c>,
     head: Val<'c>,
     batch: Val<'c>,
@@ -101,6 +118,12 @@ struct Unit<'c> {
     keys: Val<'c>,
     /// Of a jagged product, the first row of the sequence.
     start: Option<Val<'c>>,
+}
+
+impl From<BuildError> for Illegal {
+    fn from(error: BuildError) -> Self {
+        Illegal(error.to_string())
+    }
 }
 
 /// Emits the kernel into `module` and returns how to start it.
@@ -121,13 +144,15 @@ pub fn emit<'c>(
         }
     }
     let kernel = Kernel::new(name, problem);
-    kernel.spec.emit(context, module, |b, args| kernel.body(b, module, args, code));
+    let mut built = Ok(());
+    kernel.spec.emit(context, module, |b, args| built = kernel.body(b, module, args, code));
+    built?;
     Ok(kernel.spec.launch())
 }
 
 /// Columns rounded up to whole boxes.
 fn padded(columns: i64) -> i64 {
-    (columns + 63) / 64 * 64
+    (columns + BOX - 1) / BOX * BOX
 }
 
 impl<'p> Kernel<'p> {
@@ -139,16 +164,17 @@ impl<'p> Kernel<'p> {
         };
         let total = problem.sequences.as_ref().map(|sequences| &sequences.total);
         let [queries, keys] = [&problem.m, &problem.n].map(|lines| total.unwrap_or(lines));
-        let maps = [
-            Some(map(q, problem.depth.into(), queries, TILE as u32)),
-            Some(map(k, problem.depth.into(), keys, TILE as u32)),
-            Some(map(v, problem.width.into(), keys, TILE as u32)),
-            Some(map(out, problem.width.into(), queries, 64)),
-            match &problem.bias {
-                Some(Bias::Boxes(bias)) => Some(map(bias, problem.n.clone(), &problem.m, 64)),
-                _ => None,
-            },
-        ];
+        let [query, key, value] = [
+            map(q, problem.depth.into(), queries, TILE as u32),
+            map(k, problem.depth.into(), keys, TILE as u32),
+            map(v, problem.width.into(), keys, TILE as u32),
+        ]
+        .map(Some);
+        let result = map(out, problem.width.into(), queries, STORED as u32);
+        let boxed = match &problem.bias {
+            Some(Bias::Boxes(bias)) => Some(map(bias, problem.n.clone(), &problem.m, TILE as u32)),
+            _ => None,
+        };
         let elements = match &problem.bias {
             Some(Bias::Elements { operand, strides, .. }) => {
                 let pointer = params.push(Param::Pointer { operand: *operand, offset: 0.into() });
@@ -163,7 +189,7 @@ impl<'p> Kernel<'p> {
             Some(Bias::Boxes(side)) => in_common(side),
             _ => [false; 2],
         };
-        let common = [in_common(q), in_common(k), in_common(v), in_common(out), bias];
+        let common = [in_common(q), in_common(k), in_common(v), bias, in_common(out)];
         let jagged = problem.sequences.as_ref().map(|sequences| Jagged {
             sequences: SequenceSlots::new(&mut params, sequences),
             out: params.push(Param::Pointer { operand: out.operand, offset: 0.into() }),
@@ -174,8 +200,22 @@ impl<'p> Kernel<'p> {
         let (heads, batch) = (params.int(&problem.heads), params.int(&problem.batch));
         let units = problem.m.clone().ceil_div(TILE) * problem.heads.clone() * problem.batch.clone();
         let spec = KernelSpec::new(name);
-        let mut kernel =
-            Kernel { problem, spec, stages: 1, queries: 1, maps, common, elements, jagged, m, n, heads, batch };
+        let mut kernel = Kernel {
+            problem,
+            tiling: Tiling::new(problem),
+            spec,
+            stages: 1,
+            queries: 1,
+            maps: [query, key, value, boxed],
+            out: result,
+            common,
+            elements,
+            jagged,
+            m,
+            n,
+            heads,
+            batch,
+        };
         let fits = |kernel: &Kernel<'_>, [stages, queries]: [i64; 2]| {
             queries * kernel.q_bytes() + stages * kernel.stage_bytes() + BARRIER_BYTES <= 232_448
         };
@@ -198,20 +238,46 @@ impl<'p> Kernel<'p> {
         kernel
     }
 
-    /// Bytes of Q, which are also those of the staged result.
+    /// The tensor map of a part, of one that there is.
+    fn map(&self, part: Part) -> Option<usize> {
+        self.maps[part as usize]
+    }
+
+    /// Bytes that are loaded of a part.
+    fn part_bytes(&self, part: Part) -> i64 {
+        match self.map(part) {
+            Some(_) => self.tiling.columns(part) * TILE * 2,
+            None => 0,
+        }
+    }
+
+    /// Bytes of a buffer of Q, in which there is room for the result.
     fn q_bytes(&self) -> i64 {
-        padded(self.problem.depth).max(padded(self.problem.width)) / 64 * TILE * 128
+        self.part_bytes(Part::Query).max(self.tiling.width() * TILE * 2)
     }
 
     /// Bytes of K, V and the bias in a stage.
-    fn stage_parts(&self) -> [i64; 3] {
-        let boxes = |columns: i64| padded(columns) / 64 * TILE * 128;
-        let bias = if self.maps[4].is_some() { boxes(TILE) } else { 0 };
-        [boxes(self.problem.depth), boxes(self.problem.width), bias]
+    fn stage_bytes(&self) -> i64 {
+        [Part::Key, Part::Value, Part::Bias].map(|part| self.part_bytes(part)).iter().sum()
     }
 
-    fn stage_bytes(&self) -> i64 {
-        self.stage_parts().iter().sum()
+    /// Where the first copy of a part is in shared memory: buffers of Q, then stages.
+    fn first(&self, part: Part) -> i64 {
+        let ring = self.queries * self.q_bytes();
+        match part {
+            Part::Query => 0,
+            Part::Key => ring,
+            Part::Value => ring + self.part_bytes(Part::Key),
+            Part::Bias => ring + self.part_bytes(Part::Key) + self.part_bytes(Part::Value),
+        }
+    }
+
+    /// The copies of a part in shared memory.
+    fn copies(&self, part: Part) -> Copies {
+        match part {
+            Part::Query => Copies { count: self.queries, step: self.q_bytes() / 2 },
+            _ => Copies { count: self.stages, step: self.stage_bytes() / 2 },
+        }
     }
 
     /// Where the barriers are: behind Q and the ring.
@@ -219,85 +285,112 @@ impl<'p> Kernel<'p> {
         self.queries * self.q_bytes() + self.stages * self.stage_bytes()
     }
 
-    fn body<'c>(&self, b: Builder<'c>, module: &Module<'c>, args: &[Val<'c>], code: Code<'_, 'c>) {
-        let shared = dynamic_shared(b, module);
+    fn body<'c>(&self, b: Builder<'c>, module: &Module<'c>, args: &[Val<'c>], code: Code<'_, 'c>) -> Built<()> {
+        let k = CuteBuilder::new(b);
+        let shared = dynamic_shared_pointer(b, module);
         let (m, n) = (self.m.i32(b, args), self.n.i32(b, args));
         let (heads, batch) = (self.heads.i32(b, args), self.batch.i32(b, args));
         let units = b.muli(b.muli(b.ceil_div_c(m, TILE), heads), batch);
-        let frame = Frame { kernel: self, args, shared, m, n, heads, units, code };
+        let pipe = |part: Part| {
+            let at = memory::offset(b, shared, i64c(b, self.barriers() + PIPELINE_BYTES * part as i64));
+            // A warpgroup is done with Q as one, when it has stored; of what is in the ring each warp by itself.
+            k.pipeline(at, self.copies(part).count, 1, if part == Part::Query { 2 } else { 8 })
+        };
+        let [query, key, value, bias] = Part::ALL.map(pipe);
+        let pipes = [query?, key?, value?, bias?];
+        let frame = Frame { kernel: self, args, shared, pipes, m, n, heads, batch, units, code };
         let warp = b.uniform(b.div_c(b.sreg("tid.x"), 32));
-        b.when(b.cmpi("eq", warp, b.c32(0)), |b| {
-            b.when(sync::elect(b), |b| {
-                for map in self.maps.into_iter().flatten() {
-                    tma::prefetch_map(b, args[map]);
-                }
-                for part in Part::ALL {
-                    let (buffers, readers) = if part == Part::Query { (self.queries, 2) } else { (self.stages, 8) };
-                    for buffer in 0..buffers {
-                        mbarrier::init(b, frame.full(b, part, b.c32(buffer)), 1);
-                        mbarrier::init(b, frame.empty(b, part, b.c32(buffer)), readers);
-                    }
-                }
-                mbarrier::fence_init(b);
-            });
-        });
+        k.when(b.cmpi("eq", warp, b.c32(0)), |k| k.when(sync::elect(k.builder()), |k| frame.begin(k)))?;
         sync::barrier(b);
         let group = b.div_c(warp, 4);
-        b.if_(
+        k.if_(
             b.cmpi("eq", group, b.c32(0)),
             &[],
-            |b| {
+            |k| {
+                let b = k.builder();
                 sync::fewer_registers(b, 40);
-                b.when(b.cmpi("eq", warp, b.c32(0)), |b| {
-                    b.when(sync::elect(b), |b| frame.produce(b));
-                });
-                vec![]
+                k.when(b.cmpi("eq", warp, b.c32(0)), |k| k.when(sync::elect(k.builder()), |k| frame.produce(k)))?;
+                Ok(vec![])
             },
-            |b| {
+            |k| {
+                let b = k.builder();
                 sync::more_registers(b, 232);
-                frame.consume(b, b.add_c(group, -1));
-                vec![]
+                frame.consume(k, b.add_c(group, -1))?;
+                Ok(vec![])
             },
-        );
+        )?;
+        Ok(())
     }
 }
 
 impl<'a, 'c> Frame<'a, 'c> {
-    /// The barrier that says that a part of a buffer is full.
-    fn full(&self, b: Builder<'c>, part: Part, buffer: Val<'c>) -> Val<'c> {
-        let first = self.kernel.barriers() + 8 * MOST_STAGES * part as i64;
-        b.add_c(b.addi(self.shared, b.mul_c(buffer, 8)), first)
+    /// What one thread does first.
+    fn begin(&self, k: CuteBuilder<'c>) -> Built<()> {
+        for map in self.kernel.maps.into_iter().flatten().chain([self.kernel.out]) {
+            tma::prefetch_map(k.builder(), self.args[map]);
+        }
+        self.pipes.iter().try_for_each(|pipe| k.pipeline_init(*pipe))
     }
 
-    /// The barrier that says that it may be filled.
-    fn empty(&self, b: Builder<'c>, part: Part, buffer: Val<'c>) -> Val<'c> {
-        b.add_c(self.full(b, part, buffer), BARRIER_BYTES / 2)
+    fn pipe(&self, part: Part) -> Pipeline<'c> {
+        self.pipes[part as usize]
     }
 
-    /// Of this CTA's unit number `count`: the buffer of its Q, where that is, and the parity of its phase.
-    fn query(&self, b: Builder<'c>, count: Val<'c>) -> [Val<'c>; 3] {
-        let queries = self.kernel.queries;
-        let buffer = b.rem_c(count, queries);
-        let at = b.addi(self.shared, b.mul_c(buffer, self.kernel.q_bytes()));
-        [buffer, at, b.and(b.div_c(count, queries), b.c32(1))]
+    /// All copies of a part in shared memory, as a layout of [`Tiling`] sees them.
+    fn shared(&self, k: CuteBuilder<'c>, part: Part, layout: String) -> Built<View<'c>> {
+        let b = k.builder();
+        let pointer = memory::offset(b, self.shared, i64c(b, self.kernel.first(part)));
+        k.shared(pointer, self.kernel.tiling.element(), 1024, layout)
     }
 
-    fn next_stage(&self, b: Builder<'c>, stage: Val<'c>, phase: Val<'c>) -> [Val<'c>; 2] {
-        let next = b.add_c(stage, 1);
-        let wraps = b.cmpi("eq", next, b.c32(self.kernel.stages));
-        [b.select(wraps, b.c32(0), next), b.select(wraps, b.xor(phase, b.c32(1)), phase)]
+    /// The boxes of a part, of `lines` lines each.
+    fn boxes(&self, k: CuteBuilder<'c>, part: Part, lines: i64) -> Built<View<'c>> {
+        self.shared(k, part, Tiling::boxes(self.kernel.tiling.columns(part), lines, self.kernel.copies(part)))
     }
 
-    fn stage_at(&self, b: Builder<'c>, stage: Val<'c>) -> Val<'c> {
-        let ring = self.kernel.queries * self.kernel.q_bytes();
-        b.add_c(b.addi(self.shared, b.mul_c(stage, self.kernel.stage_bytes())), ring)
+    /// Of a view whose last mode is the copies of a part, the one of a pipeline's state; `modes` is the coordinate of the others.
+    fn of_state<T: Tensor<'c>>(
+        &self,
+        k: CuteBuilder<'c>,
+        view: T,
+        modes: &str,
+        part: Part,
+        state: Val<'c>,
+    ) -> Built<T> {
+        match self.kernel.copies(part).count {
+            1 => k.slice(view, format!("({modes},0)"), &[]),
+            count => {
+                let stage = k.stage(self.pipe(part), state)?;
+                k.slice(view, format!("({modes},?{{min=0,max={}}})", count - 1), &[stage])
+            }
+        }
+    }
+
+    /// Where element (line, column) of operand `which` is, in the modes of its tensor map: (line, column, head, batch).
+    fn coordinate(
+        &self,
+        k: CuteBuilder<'c>,
+        which: usize,
+        unit: &Unit<'c>,
+        [line, column]: [Val<'c>; 2],
+    ) -> Built<Val<'c>> {
+        let b = k.builder();
+        let [same_heads, same_batches] = self.kernel.common[which];
+        // A bias has rows for each sequence, the others the rows of all.
+        let line = match unit.start.filter(|_| which != Part::Bias as usize) {
+            Some(start) => b.addi(start, line),
+            None => line,
+        };
+        let (head, batch) =
+            (if same_heads { b.c32(0) } else { unit.head }, if same_batches { b.c32(0) } else { unit.batch });
+        k.make("int_tuple", "(?,?,?,?)", &[line, column, head, batch])
     }
 
     /// Unit number `index`. What is wrong with the offsets of its sequence is recorded where `reports`; it has then no rows.
     fn unit(&self, b: Builder<'c>, index: Val<'c>, reports: bool) -> Unit<'c> {
         let tiles = b.ceil_div_c(self.m, TILE);
-        let rest = b.divu(index, tiles);
-        let row = b.mul_c(b.remu(index, tiles), TILE);
+        let (tile, rest) = (b.remu(index, tiles), b.divu(index, tiles));
+        let row = b.mul_c(tile, TILE);
         let (head, batch) = (b.remu(rest, self.heads), b.divu(rest, self.heads));
         let (start, rows, keys) = match &self.kernel.jagged {
             Some(jagged) => {
@@ -316,123 +409,36 @@ impl<'a, 'c> Frame<'a, 'c> {
                 [zero, b.minsi(blocks, b.ceil_div_c(b.maxsi(end, zero), TILE))]
             }
         };
-        Unit { row, head, batch, first, last, rows, keys, start }
+        Unit { tile, row, head, batch, first, last, rows, keys, start }
     }
 
-    /// Runs `work` on every unit of this CTA that has rows; what it yields is carried to the next one.
+    /// Runs `work` on every unit of this CTA that has rows, with the states of the ring and of Q; what it yields are those of the next one.
     fn each_unit(
         &self,
-        b: Builder<'c>,
+        k: CuteBuilder<'c>,
         reports: bool,
-        work: impl FnOnce(Builder<'c>, &Unit<'c>, &[Val<'c>]) -> Vec<Val<'c>>,
-    ) {
-        let state = [b.c32(0); 3];
-        b.for_(b.sreg("ctaid.x"), self.units, b.sreg("nctaid.x"), &state, |b, index, state| {
+        work: impl FnOnce(CuteBuilder<'c>, &Unit<'c>, [Val<'c>; 2]) -> Built<[Val<'c>; 2]>,
+    ) -> Built<()> {
+        let b = k.builder();
+        let range = [b.sreg("ctaid.x"), self.units, b.sreg("nctaid.x")];
+        k.for_(range, &[b.c32(0); 2], |k, index, state| {
+            let b = k.builder();
             let unit = self.unit(b, index, reports);
+            let now = [state[0], state[1]];
             if unit.start.is_none() {
-                return work(b, &unit, state);
+                return Ok(work(k, &unit, now)?.to_vec());
             }
-            let types = vec![b.context().int_type(32); state.len()];
+            let types = [b.context().int_type(32); 2];
             let some = b.cmpi("slt", unit.row, unit.rows);
-            b.if_(some, &types, |b| work(b, &unit, state), |_| state.to_vec())
-        });
+            k.if_(some, &types, |k| Ok(work(k, &unit, now)?.to_vec()), |_| Ok(now.to_vec()))
+        })?;
+        Ok(())
     }
 
     /// How many columns further than its number a row sees. Jagged ones have as many columns as rows.
     fn shift(&self, b: Builder<'c>) -> Val<'c> {
         let right = self.kernel.problem.causal == CausalKind::LowerRight && self.kernel.jagged.is_none();
         if right { b.subi(self.n, self.m) } else { b.c32(0) }
-    }
-
-    fn produce(&self, b: Builder<'c>) {
-        self.each_unit(b, true, |b, unit, state| {
-            let (ring, count) = (&state[..2], state[2]);
-            let (first, ring) = if self.kernel.queries > 1 {
-                self.load_query(b, unit, count);
-                (unit.first, ring.to_vec())
-            } else {
-                // The only buffer of Q is free when the rows before are done and stored; the first block can be on its way by then.
-                let types = [b.context().int_type(32); 2];
-                let some = b.cmpi("slt", unit.first, unit.last);
-                let ring = b.if_(some, &types, |b| self.load_block(b, unit, unit.first, ring), |_| ring.to_vec());
-                self.load_query(b, unit, count);
-                (b.add_c(unit.first, 1), ring)
-            };
-            let ring =
-                b.for_(first, unit.last, b.c32(1), &ring, |b, block, ring| self.load_block(b, unit, block, ring));
-            vec![ring[0], ring[1], b.add_c(count, 1)]
-        });
-    }
-
-    /// Loads the rows of Q of this CTA's unit number `count`.
-    fn load_query(&self, b: Builder<'c>, unit: &Unit<'c>, count: Val<'c>) {
-        let boxes = padded(self.kernel.problem.depth) / 64;
-        let [buffer, at, phase] = self.query(b, count);
-        let full = self.refill(b, Part::Query, buffer, phase, boxes * TILE * 128);
-        self.load(b, 0, at, [b.c32(0), unit.row], unit, boxes, TILE, full);
-    }
-
-    /// Waits until a part of a buffer may be filled, with `bytes` bytes; the barrier that they arrive at.
-    fn refill(&self, b: Builder<'c>, part: Part, buffer: Val<'c>, phase: Val<'c>, bytes: i64) -> Val<'c> {
-        mbarrier::wait(b, self.empty(b, part, buffer), b.xor(phase, b.c32(1)));
-        let full = self.full(b, part, buffer);
-        mbarrier::expect(b, full, b.c32(bytes));
-        full
-    }
-
-    /// Loads a block of K, V and the bias into the next stage of the ring, each when its place is free; the ring after it.
-    fn load_block(&self, b: Builder<'c>, unit: &Unit<'c>, block: Val<'c>, ring: &[Val<'c>]) -> Vec<Val<'c>> {
-        let kernel = self.kernel;
-        let [k_bytes, v_bytes, bias_bytes] = kernel.stage_parts();
-        let [depth_boxes, width_boxes] = [kernel.problem.depth, kernel.problem.width].map(|n| padded(n) / 64);
-        let (stage, phase) = (ring[0], ring[1]);
-        let at = self.stage_at(b, stage);
-        let (zero, line) = (b.c32(0), b.mul_c(block, TILE));
-        let full = self.refill(b, Part::Key, stage, phase, k_bytes);
-        self.load(b, 1, at, [zero, line], unit, depth_boxes, TILE, full);
-        if kernel.maps[4].is_some() {
-            let full = self.refill(b, Part::Bias, stage, phase, bias_bytes);
-            for half in 0..2 {
-                let row = b.add_c(unit.row, 64 * half);
-                let at = b.add_c(at, k_bytes + v_bytes + half * 2 * 64 * 128);
-                self.load(b, 4, at, [line, row], unit, 2, 64, full);
-            }
-        }
-        let full = self.refill(b, Part::Value, stage, phase, v_bytes);
-        self.load(b, 2, b.add_c(at, k_bytes), [zero, line], unit, width_boxes, TILE, full);
-        self.next_stage(b, stage, phase).to_vec()
-    }
-
-    /// Loads `boxes` boxes of 64 columns and `lines` lines of operand `which`, one after the other.
-    #[allow(clippy::too_many_arguments)] // the place of boxes in global and shared memory
-    fn load(
-        &self,
-        b: Builder<'c>,
-        which: usize,
-        at: Val<'c>,
-        [column, line]: [Val<'c>; 2],
-        unit: &Unit<'c>,
-        boxes: i64,
-        lines: i64,
-        full: Val<'c>,
-    ) {
-        let Some(map) = self.kernel.maps[which] else { return };
-        for i in 0..boxes {
-            let at = b.add_c(at, i * lines * 128);
-            tma::load(b, at, self.args[map], &self.place(b, which, unit, [b.add_c(column, 64 * i), line]), full);
-        }
-    }
-
-    /// Coordinates of an element of operand `which`.
-    fn place(&self, b: Builder<'c>, which: usize, unit: &Unit<'c>, [column, line]: [Val<'c>; 2]) -> [Val<'c>; 4] {
-        let [same_heads, same_batches] = self.kernel.common[which];
-        let line = match unit.start.filter(|_| which < 4) {
-            Some(start) => b.addi(start, line),
-            None => line,
-        };
-        let (head, batch) =
-            (if same_heads { b.c32(0) } else { unit.head }, if same_batches { b.c32(0) } else { unit.batch });
-        [column, line, head, batch]
     }
 }
 
@@ -454,7 +460,7 @@ fn tensor_map(problem: &Problem, side: &Side, width: Expr, lines: &Expr, rows: u
             one_if_same(&side.batch, &problem.batch),
         ],
         strides: vec![side.line.clone() * bytes, legal(&side.head) * bytes, legal(&side.batch) * bytes],
-        boxes: vec![64, rows, 1, 1],
+        boxes: vec![BOX as u32, rows, 1, 1],
         swizzle: MapSwizzle::B128,
     }
 }

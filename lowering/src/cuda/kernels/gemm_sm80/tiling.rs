@@ -40,14 +40,7 @@ impl Tiling {
 
     /// The element type in memory.
     pub fn element(&self) -> Element {
-        match self.dtype {
-            Dtype::F16 => Element::F16,
-            Dtype::Bf16 => Element::Bf16,
-            Dtype::F32 => Element::F32,
-            Dtype::S8 => Element::S8,
-            Dtype::U8 => Element::U8,
-            Dtype::S32 => Element::S32,
-        }
+        self.dtype.element()
     }
 
     /// The element type of the sums.
