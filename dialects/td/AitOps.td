@@ -235,10 +235,15 @@ def Ait_GemmOp : Ait_ComputeOp<"gemm", [AttrSizedOperandSegments]> {
 
     With `tf32`, elements of f32 operands may be rounded to tf32 (11 bits of significand), which GPUs multiply several times as fast.
 
+    Grouped: with `offsets` [G + 1], A holds the rows of G groups one after the other, [T, K] (`row`) or [K, T] (`col`), and B has a matrix for each group, [G, K, N] or [G, N, K]. The rows
+    from `offsets`[g] to `offsets`[g + 1] are multiplied by matrix g, and the result is [T, N]: the experts of a mixture. Groups may be empty. Extras broadcast to [G, T, N], of which a row
+    has what is its group's: a bias for each group is [G, 1, N], a residual [T, N]. Offsets ascend from 0 to T: else it is a run-time error. So no row is behind the last group.
+
     C1: A, B have rank 2 or more. C2: the K dimensions agree. C3: a result is the broadcast batch, M, N. C4: A and B have one element type up
     to signedness. C5: the epilogue's arguments match; without one there are no extras and no others, and one result. C6: extras broadcast to [batch..., M, N]. C7: others have the
     type of B. C8: all results have one shape. C9: `split` has one positive entry, `permuted` one number, a dimension; the parts of a dimension have its size; `dims` holds one
-    index for each `?` of a result, and is empty without `split`.
+    index for each `?` of a result, and is empty without `split`. C10: `offsets` have rank 1, are i32 or i64, and one more than the matrices of B; with them A has rank 2, B rank 3, there is no
+    `split`, a result is [T, N], and an extra has 1 in the dimension of the groups or in that of the rows.
     ```mlir
     %1 = ait.gemm %x, %w row col extras(%b : tensor<64xf16>) : tensor<?x32xf16>, tensor<64x32xf16> -> tensor<?x64xf16> epilogue {
     ^bb0(%acc: f32, %bias: f16):
@@ -248,10 +253,11 @@ def Ait_GemmOp : Ait_ComputeOp<"gemm", [AttrSizedOperandSegments]> {
       ait.yield %r : f16
     }
     %2 = ait.gemm %x, %q row col split [1, 2] permuted [1, 0, 2] dims(%n) : tensor<?x32xf16>, tensor<64x32xf16> -> tensor<4x?x16xf16>
+    %3 = ait.gemm %x, %experts row col offsets(%o : tensor<9xi32>) : tensor<?x32xf16>, tensor<8x64x32xf16> -> tensor<?x64xf16>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, Variadic<AnyRankedTensor>:$others,
-                       Variadic<AnyRankedTensor>:$extras, Variadic<Index>:$dims,
+                       Variadic<AnyRankedTensor>:$extras, Optional<AnyRankedTensor>:$offsets, Variadic<Index>:$dims,
                        DefaultValuedAttr<Ait_MatrixLayout, "::aitmlir::ait::MatrixLayout::row">:$a_layout,
                        DefaultValuedAttr<Ait_MatrixLayout, "::aitmlir::ait::MatrixLayout::row">:$b_layout,
                        DefaultValuedAttr<F64Attr, "1.0">:$alpha, OptionalAttr<DenseI64ArrayAttr>:$split,
@@ -260,7 +266,7 @@ def Ait_GemmOp : Ait_ComputeOp<"gemm", [AttrSizedOperandSegments]> {
   let regions = (region AnyRegion:$epilogue);
   let assemblyFormat = [{
     $a `,` $b (`and` `(` $others^ `:` type($others) `)`)? $a_layout $b_layout (`alpha` $alpha^)? (`extras` `(` $extras^ `:` type($extras) `)`)?
-    (`split` $split^ `permuted` $permuted)? (`dims` `(` $dims^ `)`)? attr-dict `:` type($a) `,` type($b) `->` type($results) (`epilogue` $epilogue^)?
+    (`offsets` `(` $offsets^ `:` type($offsets) `)`)? (`split` $split^ `permuted` $permuted)? (`dims` `(` $dims^ `)`)? attr-dict `:` type($a) `,` type($b) `->` type($results) (`epilogue` $epilogue^)?
   }];
 }
 
@@ -269,11 +275,11 @@ def Ait_GroupOp : Ait_ComputeOp<"group", [AttrSizedOperandSegments]> {
   let description = [{
     The region holds members: products that do not depend on each other, each an `ait.gemm` of the region's arguments, which stand for `inputs` and
     then for `dims`. It yields all their results, member by member. Members differ in operands and sizes alone, so that one kernel computes them in one launch: the projections of
-    one input, or the experts of a mixture. For targets without such a kernel `ait-expand-products` puts the members in the op's place; `ait-group-products` makes groups.
+    one input. For targets without such a kernel `ait-expand-products` puts the members in the op's place; `ait-group-products` makes groups.
 
     C1: the region's arguments have the types of the operands. C2: the region holds two members or more and, beside them, constants alone; it ends in `ait.yield` of all their
     results in order. C3: members read the region's arguments alone. C4: members are alike: in attributes, in numbers, ranks and element types of operands and results, in
-    which dimensions of `extras` are 1, and in the code of the epilogue. C5: the results have the types of the yielded values.
+    which dimensions of `extras` are 1, and in the code of the epilogue. C5: the results have the types of the yielded values. C6: no member has `offsets`, which are groups already.
     ```mlir
     %1:2 = ait.group(%x, %w, %v : tensor<?x64xf16>, tensor<32x64xf16>, tensor<48x64xf16>) -> tensor<?x32xf16>, tensor<?x48xf16> members {
     ^bb0(%a: tensor<?x64xf16>, %b: tensor<32x64xf16>, %c: tensor<48x64xf16>):

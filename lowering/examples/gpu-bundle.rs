@@ -235,8 +235,15 @@ fn jagged(depth: i64, max_length: i64) -> b2b::Problem {
         let line = heads.clone() * depth;
         b2b::Side { operand, batch: 0.into(), head: depth.into(), line, column: 1.into() }
     };
-    let sequences =
-        Sequences { offsets: 3, wide: false, total, max_length, count: count.clone(), record: 5, site: 0.into() };
+    let sequences = Sequences {
+        offsets: 3,
+        wide: false,
+        total,
+        max_length: Some(max_length),
+        count: count.clone(),
+        record: 5,
+        site: 0.into(),
+    };
     b2b::Problem {
         sides: [0, 1, 2, 4].map(side),
         bias: None,

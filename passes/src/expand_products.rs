@@ -3,7 +3,7 @@
 
 use crate::fuse::attributes_of;
 use aitmlir_dialects::{
-    ait::{CausalKind, MatrixLayout, OpView, enums::EnumAttribute},
+    ait::{CausalKind, MatrixLayout, OpView, dims::result_dim, enums::EnumAttribute},
     builder::{Builder, defining_op, erase, inline_block, replace_uses},
     diagnostics::location_of,
     types::{Op, TypeExt, Types, Val, tensor_type},
@@ -45,7 +45,7 @@ pub fn expand_group<'c>(context: &'c Context, op: Op<'c>) -> Vec<Op<'c>> {
     members
 }
 
-/// [batch..., M, N].
+/// [batch..., M, N]; of groups, [T, N].
 fn product_shape(view: OpView<'_>) -> Vec<i64> {
     let (a, b) = (view.operands()[0].r#type().shape(), view.operands()[1].r#type().shape());
     let col = |name: &str| view.kind::<MatrixLayout>(name) == Some(MatrixLayout::Col);
@@ -57,7 +57,7 @@ fn product_shape(view: OpView<'_>) -> Vec<i64> {
     });
     let m = a[a.len() - if col("a_layout") { 1 } else { 2 }];
     let n = b[b.len() - if col("b_layout") { 2 } else { 1 }];
-    batch.chain([m, n]).collect()
+    if view.operand("offsets").is_some() { vec![m, n] } else { batch.chain([m, n]).collect() }
 }
 
 /// The attributes of a gemm that are not of its layout.
@@ -75,7 +75,7 @@ fn gemm<'c>(
 ) -> Val<'c> {
     let attributes = plain_attributes(view);
     let attributes: Vec<_> = attributes.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-    let groups: [&[Val<'c>]; 5] = [&view.group("a"), &[right], &[], extras, &[]];
+    let groups: [&[Val<'c>]; 6] = [&view.group("a"), &[right], &[], extras, &view.group("offsets"), &[]];
     b.ait("ait.gemm", &groups, &[result], &attributes, vec![region])[0]
 }
 
@@ -96,7 +96,9 @@ fn products_and_map<'c>(b: Builder<'c>, view: OpView<'c>, shape: &[i64]) -> Vec<
     let accumulator = view.operands()[0].r#type().element_type().accumulator();
     let rights = view.group("b").into_iter().chain(view.group("others"));
     let sums = rights.map(|right| gemm(b, view, right, &[], tensor_type(shape, accumulator), Region::new()));
-    let inputs: Vec<_> = sums.collect::<Vec<_>>().into_iter().chain(view.group("extras")).collect();
+    let sums: Vec<_> = sums.collect();
+    let extras = view.group("extras").into_iter().map(|extra| of_rows(b, view, extra));
+    let inputs: Vec<_> = sums.into_iter().chain(extras).collect();
     let scalars: Vec<_> = inputs.iter().map(|v| v.r#type().element_type().signless()).collect();
     let region = b.region(&scalars, |b, args| {
         let results = inline_block(b, block, args);
@@ -104,6 +106,36 @@ fn products_and_map<'c>(b: Builder<'c>, view: OpView<'c>, shape: &[i64]) -> Vec<
     });
     let types: Vec<_> = view.results().iter().map(|r| tensor_type(shape, r.r#type().element_type())).collect();
     b.ait("ait.map", &[&inputs, &[]], &types, &[], vec![region])
+}
+
+/// An extra of a grouped product that broadcasts to [G, T, N] as one that broadcasts to [T, N]: what each group has is multiplied by a column of ones for its rows, which is exact.
+fn of_rows<'c>(b: Builder<'c>, view: OpView<'c>, extra: Val<'c>) -> Val<'c> {
+    let (shape, element) = (extra.r#type().shape(), extra.r#type().element_type());
+    let Some(offsets) = view.operand("offsets").filter(|_| shape.len() == 3) else { return extra };
+    // The indices that the open sizes of a tensor are, in order.
+    let open =
+        |sizes: &[(i64, Val<'c>)]| sizes.iter().filter(|(size, _)| *size < 0).map(|(_, v)| *v).collect::<Vec<_>>();
+    let own: Vec<_> = shape.iter().enumerate().map(|(d, size)| (*size, b.dim(extra, d))).collect();
+    if shape[0] == 1 {
+        let r#type = tensor_type(&shape[1..], element);
+        return b.ait("ait.reshape", &[&[extra], &open(&own[1..])], &[r#type], &[], vec![])[0];
+    }
+    let right = view.operands()[1];
+    let groups = (right.r#type().shape()[0], b.dim(right, 0));
+    let sizes = [groups, own[1], own[2]];
+    let r#type = tensor_type(&sizes.map(|(size, _)| size), element);
+    let each = b.ait("ait.expand", &[&[extra], &open(&sizes)], &[r#type], &[], vec![])[0];
+    let rows = (view.results()[0].r#type().shape()[0], result_dim(b, view, 0, 0).unwrap_or_else(|| b.index(0)));
+    let region = b.region(&[], |b, _| {
+        let r#type = element.signless();
+        let one = if r#type.is_float_type() { b.float(r#type, 1.0) } else { b.int(r#type, 1) };
+        b.op("ait.yield", &[one], &[], &[], vec![]);
+    });
+    let ones = tensor_type(&[rows.0, 1], element);
+    let ones = b.ait("ait.map", &[&[], &open(&[rows])], &[ones], &[], vec![region])[0];
+    let layouts = ["a_layout", "b_layout"].map(|name| (name, b.i32_attr(MatrixLayout::Row.code())));
+    let operands: [&[Val<'c>]; 6] = [&[ones], &[each], &[], &[], &[offsets], &[]];
+    b.ait("ait.gemm", &operands, &[tensor_type(&[rows.0, shape[2]], element)], &layouts, vec![Region::new()])[0]
 }
 
 /// A product in the layout that a gemm gives its results.
@@ -162,7 +194,7 @@ fn back_to_back<'c>(
     let alpha = [("alpha", b.f64_attr(view.f64("alpha0").unwrap_or(1.0)))];
     let attributes: Vec<_> = layouts(MatrixLayout::Col).into_iter().chain(alpha).collect();
     let scores = tensor_type(&shape, accumulator);
-    let groups: [&[Val<'_>]; 5] = [&[query], &[key], &[], &[], &[]];
+    let groups: [&[Val<'_>]; 6] = [&[query], &[key], &[], &[], &[], &[]];
     let scores = b.ait("ait.gemm", &groups, &[scores], &attributes, vec![Region::new()])[0];
     let inputs: Vec<_> = std::iter::once(scores).chain(view.group("bias")).chain(mask).collect();
     let scalars: Vec<_> = inputs.iter().map(|v| v.r#type().element_type().signless()).collect();
@@ -181,7 +213,7 @@ fn back_to_back<'c>(
         b.op("ait.yield", &[rounded], &[], &[], vec![]);
     });
     let weights = b.ait("ait.map", &[&inputs, &[]], &[tensor_type(&shape, element)], &[], vec![region])[0];
-    let groups: [&[Val<'_>]; 5] = [&[weights], &[value], &[], &[], &[]];
+    let groups: [&[Val<'_>]; 6] = [&[weights], &[value], &[], &[], &[], &[]];
     b.ait("ait.gemm", &groups, &[result], &layouts(MatrixLayout::Row), vec![Region::new()])[0]
 }
 

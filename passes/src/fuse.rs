@@ -372,8 +372,9 @@ fn with_extras<'c>(
     let attributes: Vec<(String, Attribute<'c>)> = attributes_of(product);
     let attributes: Vec<(&str, Attribute<'c>)> = attributes.iter().map(|(k, v)| (k.as_str(), *v)).collect();
     let (left, right) = (&operands[..1], &operands[1..2]);
+    let offsets = view.group_or_empty("offsets");
     let groups: &[&[Val<'c>]] =
-        if view.name() == "ait.gemm" { &[left, right, &[], extras, &[]] } else { &[left, right, extras] };
+        if view.name() == "ait.gemm" { &[left, right, &[], extras, &offsets, &[]] } else { &[left, right, extras] };
     b.ait(&view.name(), groups, &[result], &attributes, vec![epilogue])[0]
 }
 

@@ -25,7 +25,7 @@ pub static FUSE_PRODUCTS: PassDecl = PassDecl {
         * A gemm whose epilogue alone reads the result of another gemm with the same left operand takes that product in, as a second right operand: \
         act(A B) * (A B1) is one op.\n\
         * A map of a product that has other readers too becomes a second result of the gemm: the product is not read again.\n\
-        * A transpose of a product, or of a reshape that splits its dimensions, becomes the layout of the gemm's result, where the innermost dimension stays.\n\n\
+        * A transpose of a product, or of a reshape that splits its dimensions, becomes the layout of the gemm's result, where the innermost dimension stays; not where rows are grouped (`offsets`).\n\n\
         Numerics are unchanged: an intermediate value is rounded to its element type as before.\n\n\
         ```mlir\n%0 = ait.gemm %x, %w row col : ... -> tensor<?x64xf16>\n%1 = ait.reshape %0 dims(%n) : tensor<?x64xf16> to tensor<?x4x16xf16>\n\
         %2 = ait.transpose %1 [1, 0, 2] : tensor<?x4x16xf16> to tensor<4x?x16xf16>\n```\nbecomes\n\
@@ -87,7 +87,7 @@ fn sole_product<'c>(context: &'c Context, value: Val<'c>, reader: Op<'c>) -> Opt
 fn like<'c>(
     b: Builder<'c>,
     product: OpView<'c>,
-    groups: &[&[Val<'c>]; 5],
+    groups: &[&[Val<'c>]; 6],
     results: &[Type<'c>],
     more: &[(&str, Attribute<'c>)],
     epilogue: Region<'c>,
@@ -125,7 +125,9 @@ fn second_product(context: &Context, op: Op<'_>) -> Option<()> {
     let (taken, inner) = read.iter().find_map(|extra| {
         let inner = sole_product(context, *extra, op)?;
         let alike = ["a_layout", "b_layout", "alpha"].iter().all(|name| inner.attr(name) == view.attr(name));
-        let same = inner.operands()[0] == left && inner.operands()[1].r#type() == right.r#type();
+        let same = inner.operands()[0] == left
+            && inner.operands()[1].r#type() == right.r#type()
+            && inner.group("offsets") == view.group("offsets");
         let shape = extra.r#type().shape() == view.results()[0].r#type().shape();
         // What reads constants alone is done once, by the fold program.
         (alike && same && shape && !is_constant_work(inner.0)).then_some((*extra, inner))
@@ -145,7 +147,7 @@ fn second_product(context: &Context, op: Op<'_>) -> Option<()> {
         let results = inline_block(b, block, &own);
         b.op("ait.yield", &results, &[], &[], vec![]);
     });
-    let groups: [&[Val<'_>]; 5] = [&[left], &[right], &[inner.operands()[1]], &extras, &[]];
+    let groups: [&[Val<'_>]; 6] = [&[left], &[right], &[inner.operands()[1]], &extras, &view.group("offsets"), &[]];
     let merged = like(b, view, &groups, &[view.results()[0].r#type()], &[], region);
     replace_uses(view.results()[0], merged[0]);
     erase(op);
@@ -203,7 +205,8 @@ fn second_result(context: &Context, op: Op<'_>) -> Option<()> {
         let mapped = inline_block(b, map_block, &own)[0];
         b.op("ait.yield", &[value, mapped], &[], &[], vec![]);
     });
-    let groups: [&[Val<'_>]; 5] = [&view.group("a"), &view.group("b"), &view.group("others"), &extras, &[]];
+    let [a, rights, others, offsets] = ["a", "b", "others", "offsets"].map(|group| view.group(group));
+    let groups: [&[Val<'_>]; 6] = [&a, &rights, &others, &extras, &offsets, &[]];
     let second = OpView(map).results()[0];
     let merged = like(b, view, &groups, &[result.r#type(), second.r#type()], &[], region);
     replace_uses(result, merged[0]);
@@ -247,7 +250,8 @@ fn lay_out(context: &Context, transpose: Op<'_>) -> Option<()> {
         }
         None => (sole_product(context, source, transpose)?, vec![1; sizes.len()]),
     };
-    if is_constant_work(product.0) {
+    // Rows of groups are stored row by row.
+    if is_constant_work(product.0) || !product.group("offsets").is_empty() {
         return None;
     }
     let size = |d: usize| match reshape {
@@ -269,7 +273,7 @@ fn lay_out(context: &Context, transpose: Op<'_>) -> Option<()> {
             mlir_sys::mlirRegionTakeBody(region.to_raw(), mlir_sys::mlirOperationGetRegion(product.0.to_raw(), 0));
         }
     }
-    let groups: [&[Val<'_>]; 5] = [&product.group("a"), &product.group("b"), &[], &product.group("extras"), &dims];
+    let groups: [&[Val<'_>]; 6] = [&product.group("a"), &product.group("b"), &[], &product.group("extras"), &[], &dims];
     let layout = [("split", b.i64s_attr(&split)), ("permuted", b.i64s_attr(&permutation))];
     let shape = result.r#type().shape();
     let r#type = tensor_type(&shape, result.r#type().element_type());

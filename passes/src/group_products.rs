@@ -111,7 +111,7 @@ fn key(op: Op<'_>) -> *const c_void {
 /// Bytes of the results of a product that would rather not be computed alone; none of any other op.
 fn candidate(limits: &Limits, bounds: &Bounds, op: Op<'_>) -> Option<i64> {
     let view = OpView(op);
-    if view.name() != "ait.gemm" || is_constant_work(op) {
+    if view.name() != "ait.gemm" || !view.group("offsets").is_empty() || is_constant_work(op) {
         return None;
     }
     let element = view.operands()[0].r#type().element_type().to_string();

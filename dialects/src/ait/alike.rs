@@ -13,7 +13,7 @@ pub fn difference(a: OpView<'_>, b: OpView<'_>) -> Option<String> {
     if attributes(a) != attributes(b) {
         return Some("in attributes".to_owned());
     }
-    for group in ["others", "extras", "dims"] {
+    for group in ["others", "extras", "offsets", "dims"] {
         let [own, other] = [a, b].map(|op| op.group(group).len());
         if own != other {
             return Some(format!("in the number of '{group}', {own} and {other}"));

@@ -61,7 +61,7 @@ fn operands(total: usize, seed: f64) -> Result<Vec<Tensor>, Failed> {
     made.collect()
 }
 
-fn offsets_of(offsets: &[i64], dtype: DType) -> Result<Tensor, Failed> {
+pub(super) fn offsets_of(offsets: &[i64], dtype: DType) -> Result<Tensor, Failed> {
     let bytes: Vec<u8> = match dtype {
         DType::I64 => offsets.iter().flat_map(|o| o.to_le_bytes()).collect(),
         _ => offsets.iter().flat_map(|o| (*o as i32).to_le_bytes()).collect(),
@@ -69,7 +69,7 @@ fn offsets_of(offsets: &[i64], dtype: DType) -> Result<Tensor, Failed> {
     Ok(Tensor::from_bytes(dtype, &[offsets.len() as i64], &bytes)?)
 }
 
-fn values(tensor: &Tensor) -> Vec<f64> {
+pub(super) fn values(tensor: &Tensor) -> Vec<f64> {
     tensor.elements().map(|e| e.to_f64()).collect()
 }
 

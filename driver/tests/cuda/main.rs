@@ -6,6 +6,7 @@
 //! The head of a file says `// types: f32 f16` (each takes the place of `$T`), `// run: input0=7x33` (as often as there are runs),
 //! `// table: 136x72x520 : co2_128x64_s3_sk_c1_g8` for a product's configuration, `// targets: sm_80 sm_90a` where sm_80 alone is not enough, and `// tolerance: 1e-3` where that of the type is not meant.
 
+mod groups;
 mod jagged;
 
 use aitmlir_driver::compile::{self, Options, phases::Emit};
@@ -45,6 +46,10 @@ fn main() -> ExitCode {
     trials.push(Trial::test("without_a_gpu", without_a_gpu));
     trials.push(Trial::test("checks_name_their_node", checks_name_their_node));
     trials.push(Trial::test("graphs", graphs));
+    trials.push(Trial::test("groups_sums", groups::sums));
+    trials.push(Trial::test("groups_of_many_sizes", groups::many_sizes));
+    trials.push(Trial::test("groups_do_not_mix", groups::do_not_mix));
+    trials.push(Trial::test("groups_wrong_offsets", groups::wrong_offsets));
     trials.push(Trial::test("jagged_sums", jagged::sums));
     trials.push(Trial::test("jagged_sequences_do_not_mix", jagged::sequences_do_not_mix));
     trials.push(Trial::test("jagged_no_rows", jagged::no_rows));

@@ -5,6 +5,7 @@
 use super::{
     Kernel, KernelRow, Unsupported,
     flat::{Flat, is_identity},
+    gemm_groups,
     product::{
         Part, Product, Shape,
         epilogue::Epilogue,
@@ -52,10 +53,17 @@ impl<'c> Gemm<'c> {
 }
 
 fn extent<'c>(k: &Kernel<'c>) -> Val<'c> {
+    if !k.op.group("offsets").is_empty() {
+        return gemm_groups::extent(k);
+    }
     Gemm::new(k).shape.units(k.b)
 }
 
 fn body<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported> {
+    if !k.op.group("offsets").is_empty() {
+        gemm_groups::body(k, lo, hi);
+        return Ok(());
+    }
     let gemm = Gemm::new(k);
     let target = Tiling::host();
     let a = Operand::new(k, "a", gemm.a_layout == MatrixLayout::Row, gemm.folded);
@@ -87,16 +95,16 @@ fn body<'c>(k: &Kernel<'c>, lo: Val<'c>, hi: Val<'c>) -> Result<(), Unsupported>
 }
 
 /// One matrix operand: its last two dimensions as lines (rows of A, columns of B) and steps (along K).
-struct Operand<'c> {
-    flat: Flat<'c>,
+pub(super) struct Operand<'c> {
+    pub(super) flat: Flat<'c>,
     line_dim: usize,
     step_dim: usize,
-    /// Its own batch dimensions, as the type has them; none where folded.
+    /// Its own batch dimensions, as the type has them; none where they are folded into the lines.
     batch: Vec<i64>,
 }
 
 impl<'c> Operand<'c> {
-    fn new(k: &Kernel<'c>, name: &str, lines_first: bool, folded: bool) -> Self {
+    pub(super) fn new(k: &Kernel<'c>, name: &str, lines_first: bool, folded: bool) -> Self {
         let buffer = k.operand(name);
         let flat = Flat::new(k.b, buffer, k.tensor_type(name));
         let shape = buffer.r#type().shape();
@@ -107,7 +115,7 @@ impl<'c> Operand<'c> {
     }
 
     /// Lines `part` of the batch's matrix.
-    fn matrix(&self, b: Builder<'c>, part: Part<'c>, steps: Val<'c>, outer: &[Val<'c>]) -> Matrix<'c> {
+    pub(super) fn matrix(&self, b: Builder<'c>, part: Part<'c>, steps: Val<'c>, outer: &[Val<'c>]) -> Matrix<'c> {
         let coordinates = unflatten(b, part.batch, outer);
         let skip = outer.len().saturating_sub(self.batch.len());
         let base = self.batch.iter().enumerate().fold(self.flat.offset, |sum, (i, size)| match *size {

@@ -34,6 +34,13 @@ impl<'c> Rows<'c> {
         b.subi(self.offsets.axes[0].size, b.index(1))
     }
 
+    /// Stops the run where there are no rows to begin and end, and yet a total.
+    pub fn expect_some(&self, k: &Kernel<'c>, b: Builder<'c>) {
+        let none = b.cmpi("eq", self.count(b), b.index(0));
+        let left = b.cmpi("ne", self.total, b.index(0));
+        b.when(b.and(none, left), |b| fail(k, b, FailCode::NotEqual, b.index(0), self.total));
+    }
+
     /// The begin and the end of row `row`. Stops the run where they do not ascend, or the first does not begin at 0 or the last not end at the total.
     pub fn at(&self, k: &Kernel<'c>, b: Builder<'c>, row: Val<'c>) -> [Val<'c>; 2] {
         let next = b.plus(row, 1);

@@ -21,6 +21,7 @@ mod ext;
 mod flat;
 mod gather;
 mod gemm;
+mod gemm_groups;
 mod grid_sample;
 mod jagged;
 pub(crate) mod map;

@@ -80,7 +80,7 @@ fn what(compute: OpView<'_>) -> String {
         "ait.scatter" if compute.kind("kind") != Some(ScatterKind::Nd) => format!("index of axis {axis}"),
         "ait.gather" | "ait.scatter" => "index".to_owned(),
         "ait.reduce" | "ait.scan" => "axis".to_owned(),
-        "ait.jagged_to_padded" | "ait.padded_to_jagged" | "ait.b2b_gemm" => "offset".to_owned(),
+        "ait.jagged_to_padded" | "ait.padded_to_jagged" | "ait.b2b_gemm" | "ait.gemm" => "offset".to_owned(),
         _ => "value".to_owned(),
     }
 }

@@ -14,5 +14,6 @@ mod cute_copies;
 mod cute_products;
 mod gemm_sm80;
 mod gemm_sm90;
+mod grouped;
 mod groups;
 mod simulate;

@@ -83,3 +83,24 @@ func.func @group(%x: tensor<?x32xf16>, %w: tensor<64x32xf16>, %v: tensor<16x32xf
   }
   return %0#0, %0#1 : tensor<4x?x16xf16>, tensor<2x?x8xf16>
 }
+
+// Groups stay groups; what each group has is spread over its rows.
+// CPU-LABEL: func.func @grouped(
+// CPU: %[[P:.*]] = ait.gemm %{{.*}}, %{{.*}} row col offsets(%{{.*}} : tensor<9xi32>) : tensor<?x32xf16>, tensor<8x64x32xf16> -> tensor<?x64xf32>
+// CPU: %[[Q:.*]] = ait.gemm %{{.*}}, %{{.*}} row col offsets(%{{.*}} : tensor<9xi32>) : tensor<?x32xf16>, tensor<8x64x32xf16> -> tensor<?x64xf32>
+// CPU: %[[ONES:.*]] = ait.map dims(%{{.*}}) -> tensor<?x1xf16>
+// CPU: %[[B:.*]] = ait.gemm %[[ONES]], %{{.*}} row row offsets(%{{.*}} : tensor<9xi32>) : tensor<?x1xf16>, tensor<8x1x64xf16> -> tensor<?x64xf16>
+// CPU: ait.map ins(%[[P]], %[[Q]], %[[B]], %{{.*}} : tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf16>, tensor<?x64xf16>) -> tensor<?x64xf16> {
+// GPU-LABEL: func.func @grouped(
+// GPU: ait.gemm %{{.*}}, %{{.*}} and(%{{.*}} : tensor<8x64x32xf16>) row col extras(%{{.*}}, %{{.*}} : tensor<8x1x64xf16>, tensor<?x64xf16>) offsets(
+func.func @grouped(%x: tensor<?x32xf16>, %w: tensor<8x64x32xf16>, %v: tensor<8x64x32xf16>, %b: tensor<8x1x64xf16>, %r: tensor<?x64xf16>, %o: tensor<9xi32>) -> tensor<?x64xf16> {
+  %0 = ait.gemm %x, %w and(%v : tensor<8x64x32xf16>) row col extras(%b, %r : tensor<8x1x64xf16>, tensor<?x64xf16>) offsets(%o : tensor<9xi32>) : tensor<?x32xf16>, tensor<8x64x32xf16> -> tensor<?x64xf16> epilogue {
+  ^bb0(%p: f32, %q: f32, %bias: f16, %res: f16):
+    %m = arith.mulf %p, %q : f32
+    %h = arith.truncf %m : f32 to f16
+    %s = arith.addf %h, %bias : f16
+    %t = arith.addf %s, %res : f16
+    ait.yield %t : f16
+  }
+  return %0 : tensor<?x64xf16>
+}

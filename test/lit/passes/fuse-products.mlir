@@ -90,3 +90,54 @@ func.func @batches(%p: tensor<2x4x8x32xf16>, %v: tensor<2x4x32x16xf16>, %x: tens
   %4 = ait.transpose %3 [0, 2, 1, 3] : tensor<2x8x4x16xf16> to tensor<2x4x8x16xf16>
   return %1, %4 : tensor<2x8x4x16xf16>, tensor<2x4x8x16xf16>
 }
+
+// The experts of a mixture: two products of the same groups become one, with what each group has and what each row has.
+// CHECK-LABEL: func.func @experts(
+// CHECK-SAME: %[[X:.*]]: tensor<?x32xf16>, %[[G:.*]]: tensor<8x64x32xf16>, %[[U:.*]]: tensor<8x64x32xf16>, %[[B:.*]]: tensor<8x1x64xf16>, %[[O:.*]]: tensor<9xi32>
+// CHECK-NEXT: %[[R:.*]] = ait.gemm %[[X]], %[[G]] and(%[[U]] : tensor<8x64x32xf16>) row col extras(%[[B]] : tensor<8x1x64xf16>) offsets(%[[O]] : tensor<9xi32>)
+// CHECK: return %[[R]]
+func.func @experts(%x: tensor<?x32xf16>, %g: tensor<8x64x32xf16>, %u: tensor<8x64x32xf16>, %b: tensor<8x1x64xf16>, %o: tensor<9xi32>) -> tensor<?x64xf16> {
+  %0 = ait.gemm %x, %g row col extras(%b : tensor<8x1x64xf16>) offsets(%o : tensor<9xi32>) : tensor<?x32xf16>, tensor<8x64x32xf16> -> tensor<?x64xf16> epilogue {
+  ^bb0(%acc: f32, %e: f16):
+    %h = arith.truncf %acc : f32 to f16
+    %s = arith.addf %h, %e : f16
+    ait.yield %s : f16
+  }
+  %1 = ait.map ins(%0 : tensor<?x64xf16>) -> tensor<?x64xf16> {
+  ^bb0(%v: f16):
+    %t = math.tanh %v : f16
+    ait.yield %t : f16
+  }
+  %2 = ait.gemm %x, %u row col offsets(%o : tensor<9xi32>) : tensor<?x32xf16>, tensor<8x64x32xf16> -> tensor<?x64xf16>
+  %3 = ait.map ins(%1, %2 : tensor<?x64xf16>, tensor<?x64xf16>) -> tensor<?x64xf16> {
+  ^bb0(%a: f16, %c: f16):
+    %m = arith.mulf %a, %c : f16
+    ait.yield %m : f16
+  }
+  return %3 : tensor<?x64xf16>
+}
+
+// Other groups: two products. The layout of a grouped result is a transpose of its own.
+// CHECK-LABEL: func.func @other_groups(
+// CHECK-COUNT-2: ait.gemm
+// CHECK-NOT: and(
+// CHECK-LABEL: func.func @grouped_heads(
+// CHECK: ait.gemm
+// CHECK-NOT: split
+// CHECK: ait.transpose
+func.func @other_groups(%x: tensor<?x32xf16>, %g: tensor<8x64x32xf16>, %u: tensor<8x64x32xf16>, %o: tensor<9xi32>, %p: tensor<9xi32>) -> tensor<?x64xf16> {
+  %0 = ait.gemm %x, %g row col offsets(%o : tensor<9xi32>) : tensor<?x32xf16>, tensor<8x64x32xf16> -> tensor<?x64xf16>
+  %1 = ait.gemm %x, %u row col offsets(%p : tensor<9xi32>) : tensor<?x32xf16>, tensor<8x64x32xf16> -> tensor<?x64xf16>
+  %2 = ait.map ins(%0, %1 : tensor<?x64xf16>, tensor<?x64xf16>) -> tensor<?x64xf16> {
+  ^bb0(%a: f16, %c: f16):
+    %m = arith.mulf %a, %c : f16
+    ait.yield %m : f16
+  }
+  return %2 : tensor<?x64xf16>
+}
+func.func @grouped_heads(%x: tensor<12x32xf16>, %g: tensor<8x64x32xf16>, %o: tensor<9xi32>) -> tensor<4x12x16xf16> {
+  %0 = ait.gemm %x, %g row col offsets(%o : tensor<9xi32>) : tensor<12x32xf16>, tensor<8x64x32xf16> -> tensor<12x64xf16>
+  %1 = ait.reshape %0 : tensor<12x64xf16> to tensor<12x4x16xf16>
+  %2 = ait.transpose %1 [1, 0, 2] : tensor<12x4x16xf16> to tensor<4x12x16xf16>
+  return %2 : tensor<4x12x16xf16>
+}

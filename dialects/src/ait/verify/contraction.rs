@@ -120,8 +120,10 @@ pub fn gemm(op: OpView<'_>) -> Verdict {
             size_text(b.dim(k_b))
         );
     }
+    // C10
+    let groups = groups(op, &a, &b)?;
     // C3
-    let mut expected = broadcast_batch(&a, &b)?;
+    let mut expected = if groups.is_some() { vec![] } else { broadcast_batch(&a, &b)? };
     expected.extend([a.dim(m), b.dim(n)]);
     if op.has("split") {
         // C9
@@ -155,7 +157,32 @@ pub fn gemm(op: OpView<'_>) -> Verdict {
     }
     epilogue(op, a.element, 1 + others)?;
     // C6
-    operands(op, "extras").iter().try_for_each(|extra| extra.expect_broadcast_to(&expected))
+    expected.splice(0..0, groups);
+    let extras = operands(op, "extras");
+    extras.iter().try_for_each(|extra| extra.expect_broadcast_to(&expected))?;
+    // C10
+    let both = |extra: &&Tensor<'_>| groups.is_some() && extra.rank() == 3 && extra.dim(0) != 1 && extra.dim(1) != 1;
+    match extras.iter().find(both) {
+        Some(extra) => Err(format!("{}: expected 1 in dimension 0 or 1: a row is in one group", extra.name)),
+        None => Ok(()),
+    }
+}
+
+/// C10: the number of groups of a grouped product.
+fn groups(op: OpView<'_>, a: &Tensor<'_>, b: &Tensor<'_>) -> Result<Option<i64>, String> {
+    if op.operand("offsets").is_none() {
+        return Ok(None);
+    }
+    let starts = operand(op, "offsets")?;
+    offsets(&starts)?;
+    a.expect_rank(2)?;
+    b.expect_rank(3)?;
+    let count = if starts.dim(0) < 0 { DYNAMIC } else { starts.dim(0) - 1 };
+    b.expect_dim(0, count, "one less than the offsets")?;
+    if op.has("split") {
+        return Err("attribute 'split': expected none beside operand 'offsets'".to_owned());
+    }
+    Ok(Some(if count < 0 { b.dim(0) } else { count }))
 }
 
 /// C9: `product` is the shape before the result is laid out anew.

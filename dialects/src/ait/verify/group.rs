@@ -45,6 +45,10 @@ pub fn group(op: OpView<'_>) -> Verdict {
     if members.iter().any(|member| member.operands().len() < 2 || member.results().is_empty()) {
         return Ok(());
     }
+    // C6
+    if let Some(i) = members.iter().position(|member| !member.group("offsets").is_empty()) {
+        reject!("member #{i}: expected no operand 'offsets'");
+    }
     // C4
     for (i, member) in members.iter().enumerate().skip(1) {
         if let Some(what) = difference(members[0], *member) {

@@ -93,7 +93,7 @@ impl<'c> Context<'c> {
         ];
         let ty = crate::import::value::type_of(self.b, out, &dims);
         let region = melior::ir::Region::new();
-        let results = self.b.ait("ait.gemm", &[&[a], &[b], &[], &[], &[]], &[ty], &attributes, vec![region]);
+        let results = self.b.ait("ait.gemm", &[&[a], &[b], &[], &[], &[], &[]], &[ty], &attributes, vec![region]);
         Ok(self.value(out, dims, results[0]))
     }
 

@@ -55,6 +55,17 @@ impl<'c> Epilogue<'c> {
         Self { k: k.clone(), out, extras, dims, known_dims, inner, alpha, unsigned }
     }
 
+    /// The same for a grouped product, whose result is [T, N]: extras broadcast to [G, T, N], of which rows have the coordinates [group, row]. `groups`: G as far as it is known, and its value.
+    pub fn of_groups(k: &Kernel<'c>, groups: (i64, Val<'c>), alpha: f64, unsigned: bool) -> Self {
+        let own = Self::new(k, 1, alpha, unsigned);
+        let known_dims = [vec![groups.0], own.known_dims].concat();
+        let types: Vec<_> = k.op.group("extras").iter().map(|v| v.r#type()).collect();
+        let extras = k.group("extras").iter().zip(types).map(|(v, t)| View::new(k.b, *v, t, &known_dims)).collect();
+        let none = Stride { value: k.b.index(0), known: Some(0) };
+        let out = View { strides: [vec![none], own.out.strides].concat(), ..own.out };
+        Self { out, extras, dims: [vec![groups.1], own.dims].concat(), known_dims, ..own }
+    }
+
     /// Finishes `count` elements from `first` on of the row at `outer` (the coordinates of the outer dimensions); their accumulators are at `from`.
     pub fn row(&self, b: Builder<'c>, outer: &[Val<'c>], first: Val<'c>, count: Val<'c>, from: Place<'c>) {
         let views: Vec<_> = std::iter::once(&self.out).chain(&self.extras).collect();

@@ -151,14 +151,15 @@ fn problem(whole: &Whole<'_, '_>) -> Result<(Problem, Legal), Unsupported> {
             offsets: offsets.number,
             wide: offsets.element.bits() == 64,
             total: query.sizes[0].clone(),
-            max_length: whole.op.i64("max_length").unwrap_or(0),
+            max_length: whole.op.i64("max_length"),
             count: offsets.sizes[0].clone().minus(1),
             record: operands.len() as u32 - 1,
             site: Expr::Dim(dims.len() as u32 - 1),
         }
     });
+    let length = whole.op.i64("max_length").unwrap_or(0);
     let (batch, m, n) = match &sequences {
-        Some(sequences) => (sequences.count.clone(), sequences.max_length.into(), sequences.max_length.into()),
+        Some(sequences) => (sequences.count.clone(), length.into(), length.into()),
         None => (query.sizes[0].clone(), query.sizes[2].clone(), key.sizes[2].clone()),
     };
     let mut problem = Problem {

@@ -95,6 +95,23 @@ impl ElementSlots {
         let outs = outs.collect();
         ElementSlots { extras, outs }
     }
+
+    /// Lets rows be counted from row `first` (an i32) on: moves the addresses among the parameters.
+    pub fn count_from<'c>(&self, b: Builder<'c>, problem: &Problem, args: &mut [Val<'c>], first: Val<'c>) {
+        let moved = |args: &[Val<'c>], pointer: usize, elements: Val<'c>, bytes: i64| {
+            memory::offset(b, args[pointer], b.muli(elements, i64c(b, bytes)))
+        };
+        for (slot, extra) in self.extras.iter().zip(&problem.extras) {
+            if let Some(row) = slot.row {
+                let elements = b.muli(b.wide(first), row.i64(b, args));
+                args[slot.pointer] = moved(args, slot.pointer, elements, extra.dtype.bytes());
+            }
+        }
+        for out in &self.outs {
+            let elements = out.rows.offset(b, args, first);
+            args[out.pointer] = moved(args, out.pointer, elements, out.bytes);
+        }
+    }
 }
 
 /// The results as a kernel sees them.

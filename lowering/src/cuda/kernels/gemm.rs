@@ -1,7 +1,7 @@
 //! `ait.gemm`: the op as a [`Problem`], and the kernels for it: the fast one, and those for sizes and addresses that it does not take.
 
 use super::{
-    Operand, Whole, gemm_sm80,
+    Operand, Whole, gemm_groups, gemm_sm80,
     gemm_sm90::{
         self, Config, Illegal,
         choose::{Sizes, choose, choose_for_group},
@@ -86,7 +86,7 @@ pub(super) fn emit_problems<'c>(
     let mut variants: Vec<KernelLaunch> = Vec::new();
     let name = |number: usize| if number == 0 { whole.name.to_owned() } else { format!("{}_v{number}", whole.name) };
     let illegal = |cause: Illegal| Unsupported(format!("has no legal configuration: {cause}"));
-    if whole.chip.hopper && problem.dtype.half() {
+    if whole.chip.hopper && problem.dtype.half() && problem.groups.is_none() {
         let mut add = |problems: &[Problem], also: Option<Expr>| -> Result<(), Unsupported> {
             for (when, config) in hopper(problems, whole.tuning) {
                 let name = name(variants.len());
@@ -227,7 +227,12 @@ fn ampere(problems: &[Problem], tf32: bool) -> Vec<gemm_sm80::Config> {
     let Some(problem) = problems.first() else { return vec![] };
     let element = problem.dtype.bytes();
     let few = |size: &Expr| known(size).is_some_and(|n| n <= 64);
-    let small = problems.iter().all(|problem| few(&problem.m) || few(&problem.n));
+    // Of groups, the rows that each has on average.
+    let rows = |problem: &Problem| match &problem.groups {
+        Some(groups) => problem.m.clone().ceil_div(groups.count.clone().max(1)),
+        None => problem.m.clone(),
+    };
+    let small = problems.iter().all(|problem| few(&rows(problem)) || few(&problem.n));
     let two = problem.products() > 1;
     let base = match problem.dtype {
         Dtype::F32 if two && !tf32 => Config::SMALL_FMA,
@@ -244,7 +249,12 @@ fn ampere(problems: &[Problem], tf32: bool) -> Vec<gemm_sm80::Config> {
         if contiguous { bytes.max(element) as u32 } else { element as u32 }
     };
     let least = |widths: &mut dyn Iterator<Item = u32>| widths.min().unwrap_or(element as u32);
-    let left = least(&mut problems.iter().map(|problem| widest(&problem.a)));
+    let of_left = |problem: &Problem| match (&problem.groups, problem.a.inner) {
+        // A group may begin at any line.
+        (Some(_), false) => element as u32,
+        _ => widest(&problem.a),
+    };
+    let left = least(&mut problems.iter().map(of_left));
     let right = least(&mut problems.iter().flat_map(Problem::rights).map(widest));
     let wide = Config { copy_bytes: [left, right], ..base };
     let narrow = Config { copy_bytes: [element as u32; 2], ..base };
@@ -253,6 +263,9 @@ fn ampere(problems: &[Problem], tf32: bool) -> Vec<gemm_sm80::Config> {
 
 /// The op as a product of matrices, in the simplest form that says where its operands lie.
 pub(super) fn problem(whole: &Whole<'_, '_>) -> Result<Problem, Unsupported> {
+    if !whole.op.group("offsets").is_empty() {
+        return gemm_groups::problem(whole);
+    }
     let (mut problem, outer) = plain_problem(whole, broadcast)?;
     let left_row = whole.op.kind("a_layout").unwrap_or(MatrixLayout::Row) == MatrixLayout::Row;
     let inputs = &whole.operands[..whole.operands.len() - whole.op.results().len()];
@@ -280,22 +293,22 @@ pub(super) fn general_problem(whole: &Whole<'_, '_>) -> Result<Problem, Unsuppor
 }
 
 /// A problem that does not say yet how its operands lie over the batch, and the dimensions of the batch.
-fn plain_problem(
+pub(super) fn plain_problem(
     whole: &Whole<'_, '_>,
     extra: impl Fn(&Operand<'_>, &[Expr]) -> Result<Extra, Unsupported>,
 ) -> Result<(Problem, Vec<Expr>), Unsupported> {
     let op = whole.op;
     let results = op.results().len();
-    let counts = ["others", "extras"].map(|group| op.group(group).len());
+    let counts = ["others", "extras", "offsets"].map(|group| op.group(group).len());
     let operands = whole.operands;
-    if operands.len() != 2 + counts[0] + counts[1] + results || counts[0] > 1 {
+    if operands.len() != 2 + counts.iter().sum::<usize>() + results || counts[0] > 1 {
         return fail(format!(
             "has {} right operands and {results} results, for which there is no kernel",
             1 + counts[0]
         ));
     }
     let (inputs, outs) = operands.split_at(operands.len() - results);
-    let (a, rights, extras) = (&inputs[0], &inputs[1..2 + counts[0]], &inputs[2 + counts[0]..]);
+    let (a, rights, extras) = (&inputs[0], &inputs[1..2 + counts[0]], &inputs[2 + counts[0]..][..counts[1]]);
     let left_row = op.kind("a_layout").unwrap_or(MatrixLayout::Row) == MatrixLayout::Row;
     let right_row = op.kind("b_layout").unwrap_or(MatrixLayout::Row) == MatrixLayout::Row;
     let types = ["a", "b"].map(|name| {
@@ -324,6 +337,7 @@ fn plain_problem(
         n: product.n(),
         k,
         batch,
+        groups: None,
         spread: vec![],
         dims: whole.dims.to_vec(),
         a: matrix(a, left_row),
@@ -408,7 +422,7 @@ fn joined(folds: &[Fold]) -> Vec<Fold> {
 }
 
 /// Results by plain strides wherever these say it all; and what can be read and written as words.
-fn tidy(problem: &mut Problem) {
+pub(super) fn tidy(problem: &mut Problem) {
     let single = problem.single();
     for place in std::iter::once(&mut problem.out).chain(problem.more.iter_mut().map(|out| &mut out.place)) {
         let one = |folds: &mut Vec<Fold>, none: i64| -> Expr {
@@ -550,7 +564,7 @@ fn batch_strides(operand: &Operand<'_>, outer: &[Expr]) -> Vec<Expr> {
     outer.iter().enumerate().map(at).collect()
 }
 
-fn broadcast(extra: &Operand<'_>, product: &[Expr]) -> Result<Extra, Unsupported> {
+pub(super) fn broadcast(extra: &Operand<'_>, product: &[Expr]) -> Result<Extra, Unsupported> {
     let Some(dtype) = dtype(extra.element) else {
         return fail(format!("has an epilogue that reads {}", extra.element));
     };

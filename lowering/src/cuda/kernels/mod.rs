@@ -10,6 +10,7 @@ mod conv;
 mod copy;
 pub mod elements;
 mod gemm;
+mod gemm_groups;
 pub mod gemm_sm80;
 pub mod gemm_sm90;
 pub mod group;

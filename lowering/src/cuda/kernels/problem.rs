@@ -1,5 +1,7 @@
 //! What a matrix product is, for all gemm kernels: types, sizes, places of the operands, and the epilogue.
 
+use super::sequences::Sequences;
+use crate::cuda::entry::FAILURE;
 use aitmlir_dialects::{
     builder::Builder,
     types::{Types, Val},
@@ -155,7 +157,8 @@ pub struct Extra {
     pub pairs: bool,
 }
 
-/// results = epilogue(A B, A B1, extras...), [batch, M, N]; B1 need not be.
+/// results = epilogue(A B, A B1, extras...), [batch, M, N]; B1 need not be. Of groups, [M, N]: rows of group g are those of A times matrix g of the batch of B, and have what extras have for
+/// matrix g.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Element type of A and B.
@@ -168,8 +171,10 @@ pub struct Problem {
     pub n: Expr,
     /// Length of the sums.
     pub k: Expr,
-    /// Matrices of the batch.
+    /// Matrices of the batch; groups.
     pub batch: Expr,
+    /// The borders of the groups, where rows are grouped.
+    pub groups: Option<Sequences>,
     /// The dimensions of the batch, outermost first, where one stride an operand cannot say how it lies; else empty.
     pub spread: Vec<Expr>,
     /// Names of the run-time integers that the formulas use.
@@ -219,6 +224,7 @@ impl Problem {
             n,
             k,
             batch: 1.into(),
+            groups: None,
             spread: vec![],
             dims: vec!["m".to_owned(), "n".to_owned(), "k".to_owned()],
             extras: vec![],
@@ -248,6 +254,8 @@ impl Problem {
         named.extend(self.other.iter().map(|other| (other.operand, "b1".to_owned())));
         named.push((self.out.operand, "out".to_owned()));
         named.extend(self.more.iter().enumerate().map(|(i, out)| (out.place.operand, format!("out{}", i + 1))));
+        let groups = self.groups.iter();
+        named.extend(groups.flat_map(|g| [(g.offsets, "offsets".to_owned()), (g.record, FAILURE.to_owned())]));
         named
     }
 
@@ -270,7 +278,7 @@ impl Problem {
             let places: Vec<_> = std::iter::once(&p.a).chain(p.rights()).map(place).collect();
             let outs: Vec<_> = p.outputs().map(|(out, dtype)| (place(out), dtype)).collect();
             let extras: Vec<_> = p.extras.iter().map(extra).collect();
-            (p.dtype, p.spread.len(), p.out_pairs, places, outs, extras)
+            (p.dtype, p.spread.len(), p.out_pairs, p.groups.is_some(), places, outs, extras)
         };
         form(self) == form(other)
     }
@@ -308,6 +316,14 @@ impl Problem {
             (place.batch, place.line, place.rows) = (Some(outer), inner, vec![]);
         }
         Some(problem)
+    }
+
+    /// Rows of tiles of `rows` rows, of all matrices of the batch; of groups, as many as there can be.
+    pub fn row_tiles(&self, rows: i64) -> Expr {
+        match &self.groups {
+            Some(groups) => (self.m.clone().quotient(rows) + groups.count.clone()).max(1),
+            None => self.m.clone().ceil_div(rows) * self.batch.clone(),
+        }
     }
 
     /// Has the batch only one matrix?

@@ -1,4 +1,7 @@
 //! The sequences of jagged rows as a kernel sees them: where each begins, how long it is, and whether the offsets are what they must be.
+//!
+//! A kernel whose tiles have rows of one sequence does not know how many tiles there are before it runs. It may give sequence s the places (rows of tiles) from `offsets[s] / rows + s` on: they are
+//! enough for its rows, they follow those of the sequence before it, and whose a place is, is a matter of a binary search ([`SequenceSlots::find`]). Some places are nobody's.
 
 use super::problem::{Int, Params};
 use crate::{
@@ -9,12 +12,12 @@ use crate::{
     },
 };
 use aitmlir_dialects::{
-    builder::Builder,
+    builder::{Builder, results_of},
     types::{Types, Val},
 };
 use kernel_launch::{Expr, Param};
 
-/// Rows of B sequences, one after the other; they begin at `offsets[b]` and end at `offsets[b + 1]`.
+/// Rows of B sequences (of a grouped product: G groups), one after the other; they begin at `offsets[b]` and end at `offsets[b + 1]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sequences {
     /// The operand that holds the offsets.
@@ -23,8 +26,8 @@ pub struct Sequences {
     pub wide: bool,
     /// Rows of all sequences.
     pub total: Expr,
-    /// Rows that a sequence has at most.
-    pub max_length: i64,
+    /// Rows that a sequence has at most, where there is a limit.
+    pub max_length: Option<i64>,
     /// Sequences.
     pub count: Expr,
     /// The operand that is the record of failed checks.
@@ -34,10 +37,11 @@ pub struct Sequences {
 }
 
 /// Their parameters.
+#[derive(Clone, Debug)]
 pub struct SequenceSlots {
     offsets: usize,
     wide: bool,
-    max_length: i64,
+    max_length: Option<i64>,
     total: Int,
     count: Int,
     record: usize,
@@ -71,27 +75,22 @@ impl SequenceSlots {
 
     /// Sequence `number` (an i32). What is wrong with its offsets is recorded where `reports`.
     pub fn at<'c>(&self, b: Builder<'c>, args: &[Val<'c>], number: Val<'c>, reports: bool) -> Sequence<'c> {
-        let (i32, i64) = (b.context().int_type(32), b.context().int_type(64));
-        let bytes = if self.wide { 8 } else { 4 };
-        let offset = |number: Val<'c>| {
-            let address = memory::offset(b, args[self.offsets], b.muli(b.wide(number), i64c(b, bytes)));
-            let value = memory::load(b, address, if self.wide { i64 } else { i32 });
-            if self.wide { value } else { b.wide(value) }
-        };
         let next = b.add_c(number, 1);
-        let (start, end) = (offset(number), offset(next));
+        let (start, end) = (self.offset(b, args, number), self.offset(b, args, next));
         let (zero, total) = (i64c(b, 0), self.total.i64(b, args));
-        let limit = b.addi(start, i64c(b, self.max_length));
         let first = b.cmpi("eq", number, b.c32(0));
         let last = b.cmpi("eq", next, self.count.i32(b, args));
-        let checks = [
+        let mut checks = vec![
             (b.and(first, b.cmpi("ne", start, zero)), FailCode::NotEqual, start, zero),
             (b.cmpi("slt", start, zero), FailCode::TooSmall, start, zero),
             (b.cmpi("slt", end, start), FailCode::TooSmall, end, start),
             (b.cmpi("sgt", end, total), FailCode::TooLarge, end, total),
             (b.and(last, b.cmpi("ne", end, total)), FailCode::NotEqual, end, total),
-            (b.cmpi("sgt", end, limit), FailCode::TooLarge, end, limit),
         ];
+        if let Some(length) = self.max_length {
+            let limit = b.addi(start, i64c(b, length));
+            checks.push((b.cmpi("sgt", end, limit), FailCode::TooLarge, end, limit));
+        }
         let failure = checks.iter().rev().fold([zero; 3], |[code, value, expected], check| {
             let (broken, why, found, limit) = *check;
             let why = i64c(b, why as i64);
@@ -103,7 +102,65 @@ impl SequenceSlots {
             let arguments = [code, self.site.i64(b, args), value, expected];
             b.when(failed, |b| record_failure(b, args[self.record], &arguments));
         }
-        let narrow = |value: Val<'c>| b.op1("arith.trunci", &[value], i32, &[]);
-        Sequence { start: narrow(start), length: b.select(failed, b.c32(0), narrow(b.subi(end, start))) }
+        let length = b.select(failed, b.c32(0), narrow(b, b.subi(end, start)));
+        Sequence { start: narrow(b, start), length }
     }
+
+    /// Offset `number` (an i32), as an i64.
+    fn offset<'c>(&self, b: Builder<'c>, args: &[Val<'c>], number: Val<'c>) -> Val<'c> {
+        let bytes = if self.wide { 8 } else { 4 };
+        let address = memory::offset(b, args[self.offsets], b.muli(b.wide(number), i64c(b, bytes)));
+        let value = memory::load(b, address, b.context().int_type(8 * bytes as u32));
+        if self.wide { value } else { b.wide(value) }
+    }
+
+    /// How many sequences there are, an i32.
+    pub fn count<'c>(&self, b: Builder<'c>, args: &[Val<'c>]) -> Val<'c> {
+        self.count.i32(b, args)
+    }
+
+    /// Records what is wrong with any of the offsets; thread `thread` of `threads` looks at its share of them.
+    pub fn check<'c>(&self, b: Builder<'c>, args: &[Val<'c>], thread: Val<'c>, threads: i64) {
+        let count = self.count(b, args);
+        b.for_(thread, count, b.c32(threads), &[], |b, number, _| {
+            self.at(b, args, number, true);
+            vec![]
+        });
+        // Without sequences there must not be rows.
+        let (zero, total) = (i64c(b, 0), self.total.i64(b, args));
+        let none = b.and(b.cmpi("eq", count, b.c32(0)), b.cmpi("eq", thread, b.c32(0)));
+        b.when(b.and(none, b.cmpi("ne", total, zero)), |b| {
+            let arguments = [i64c(b, FailCode::NotEqual as i64), self.site.i64(b, args), zero, total];
+            record_failure(b, args[self.record], &arguments);
+        });
+    }
+
+    /// The first place of sequence `number`, of tiles of `rows` rows: an i32. Offsets that are wrong give any place.
+    pub fn first_place<'c>(&self, b: Builder<'c>, args: &[Val<'c>], number: Val<'c>, rows: i64) -> Val<'c> {
+        let start = b.maxsi(self.offset(b, args, number), i64c(b, 0));
+        let start = narrow(b, b.minsi(start, self.total.i64(b, args)));
+        b.addi(b.div_c(start, rows), number)
+    }
+
+    /// The sequence that place `place` is of, if it is anybody's: one of those that there are, or 0.
+    pub fn find<'c>(&self, b: Builder<'c>, args: &[Val<'c>], place: Val<'c>, rows: i64) -> Val<'c> {
+        let types = [b.context().int_type(32); 2];
+        // The sequence is in low..high.
+        let before = b.region(&types, |b, at| {
+            let several = b.cmpi("sgt", b.subi(at[1], at[0]), b.c32(1));
+            b.op("scf.condition", &[several, at[0], at[1]], &[], &[], vec![]);
+        });
+        let after = b.region(&types, |b, at| {
+            let middle = b.shr_c(b.addi(at[0], at[1]), 1);
+            let later = b.cmpi("sge", place, self.first_place(b, args, middle, rows));
+            let next = [b.select(later, middle, at[0]), b.select(later, at[1], middle)];
+            b.op("scf.yield", &next, &[], &[], vec![]);
+        });
+        let from = [b.c32(0), self.count(b, args)];
+        results_of(b.op("scf.while", &from, &types, &[], vec![before, after]))[0]
+    }
+}
+
+fn narrow<'c>(b: Builder<'c>, value: Val<'c>) -> Val<'c> {
+    b.op1("arith.trunci", &[value], b.context().int_type(32), &[])
 }

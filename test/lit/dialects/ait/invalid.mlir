@@ -729,6 +729,76 @@ func.func @gemm_c9_dims_without_split(%a: tensor<?x64xf32>, %b: tensor<64x4xf32>
 
 // -----
 
+func.func @gemm_c10_rank(%x: tensor<4x9x32xf16>, %w: tensor<8x64x32xf16>, %o: tensor<9xi32>) {
+  // expected-error @+1 {{'ait.gemm' op operand 'a': expected rank 2, got 3}}
+  %0 = ait.gemm %x, %w row col offsets(%o : tensor<9xi32>) : tensor<4x9x32xf16>, tensor<8x64x32xf16> -> tensor<4x9x64xf16>
+  return
+}
+
+// -----
+
+func.func @gemm_c10_matrices(%x: tensor<?x32xf16>, %w: tensor<64x32xf16>, %o: tensor<9xi32>) {
+  // expected-error @+1 {{'ait.gemm' op operand 'b': expected rank 3, got 2}}
+  %0 = ait.gemm %x, %w row col offsets(%o : tensor<9xi32>) : tensor<?x32xf16>, tensor<64x32xf16> -> tensor<?x64xf16>
+  return
+}
+
+// -----
+
+func.func @gemm_c10_offsets(%x: tensor<?x32xf16>, %w: tensor<8x64x32xf16>, %o: tensor<8xi32>) {
+  // expected-error @+1 {{'ait.gemm' op operand 'b': expected one less than the offsets = 7 in dimension 0, got 8}}
+  %0 = ait.gemm %x, %w row col offsets(%o : tensor<8xi32>) : tensor<?x32xf16>, tensor<8x64x32xf16> -> tensor<?x64xf16>
+  return
+}
+
+// -----
+
+func.func @gemm_c10_element(%x: tensor<?x32xf16>, %w: tensor<8x64x32xf16>, %o: tensor<9xf32>) {
+  // expected-error @+1 {{'ait.gemm' op operand 'offsets': expected element type i32 or i64, got f32}}
+  %0 = ait.gemm %x, %w row col offsets(%o : tensor<9xf32>) : tensor<?x32xf16>, tensor<8x64x32xf16> -> tensor<?x64xf16>
+  return
+}
+
+// -----
+
+func.func @gemm_c10_result(%x: tensor<?x32xf16>, %w: tensor<8x64x32xf16>, %o: tensor<9xi32>) {
+  // expected-error @+1 {{'ait.gemm' op result: expected shape ?x64, got 8x?x64}}
+  %0 = ait.gemm %x, %w row col offsets(%o : tensor<9xi32>) : tensor<?x32xf16>, tensor<8x64x32xf16> -> tensor<8x?x64xf16>
+  return
+}
+
+// -----
+
+func.func @gemm_c10_split(%x: tensor<?x32xf16>, %w: tensor<8x64x32xf16>, %o: tensor<9xi32>, %n: index) {
+  // expected-error @+1 {{'ait.gemm' op attribute 'split': expected none beside operand 'offsets'}}
+  %0 = ait.gemm %x, %w row col offsets(%o : tensor<9xi32>) split [1, 2] permuted [1, 0, 2] dims(%n) : tensor<?x32xf16>, tensor<8x64x32xf16> -> tensor<4x?x16xf16>
+  return
+}
+
+// -----
+
+func.func @gemm_c10_extra(%x: tensor<?x32xf16>, %w: tensor<8x64x32xf16>, %o: tensor<9xi32>, %b: tensor<8x?x64xf16>) {
+  // expected-error @+1 {{'ait.gemm' op operand 'extras' #0: expected 1 in dimension 0 or 1: a row is in one group}}
+  %0 = ait.gemm %x, %w row col extras(%b : tensor<8x?x64xf16>) offsets(%o : tensor<9xi32>) : tensor<?x32xf16>, tensor<8x64x32xf16> -> tensor<?x64xf16> epilogue {
+  ^bb0(%acc: f32, %e: f16):
+    ait.yield %e : f16
+  }
+  return
+}
+
+// -----
+
+func.func @gemm_c6_groups(%x: tensor<?x32xf16>, %w: tensor<8x64x32xf16>, %o: tensor<9xi32>, %b: tensor<7x1x64xf16>) {
+  // expected-error @+1 {{'ait.gemm' op operand 'extras' #0: expected 1 or 8 in dimension 0, to broadcast to 8x?x64, got 7}}
+  %0 = ait.gemm %x, %w row col extras(%b : tensor<7x1x64xf16>) offsets(%o : tensor<9xi32>) : tensor<?x32xf16>, tensor<8x64x32xf16> -> tensor<?x64xf16> epilogue {
+  ^bb0(%acc: f32, %e: f16):
+    ait.yield %e : f16
+  }
+  return
+}
+
+// -----
+
 func.func @group_c1(%x: tensor<4x32xf16>, %w: tensor<8x32xf16>, %f: tensor<8x32xf32>, %b: tensor<8xf16>) {
   // expected-error @+1 {{'ait.group' op region: expected 2 arguments, one for each operand, got 1}}
   %0:2 = ait.group(%x, %w : tensor<4x32xf16>, tensor<8x32xf16>) -> tensor<4x8xf16>, tensor<4x8xf16> members {
@@ -1552,5 +1622,18 @@ func.func @buffer.reshape_c1_element(%x: memref<2x4xf32>) {
 func.func @buffer.reshape_c2(%x: memref<2x4xf32>) {
   // expected-error @+1 {{'ait.buffer.reshape' op operand 'dims': expected 1 values, one for each '?' of the result type, got 0}}
   %0 = ait.buffer.reshape %x : memref<2x4xf32> to memref<?xf32>
+  return
+}
+
+// -----
+
+func.func @group_c6(%x: tensor<?x32xf16>, %w: tensor<8x64x32xf16>, %o: tensor<9xi32>) {
+  // expected-error @+1 {{'ait.group' op member #0: expected no operand 'offsets'}}
+  %0:2 = ait.group(%x, %w, %o : tensor<?x32xf16>, tensor<8x64x32xf16>, tensor<9xi32>) -> tensor<?x64xf16>, tensor<?x64xf16> members {
+  ^bb0(%a: tensor<?x32xf16>, %c: tensor<8x64x32xf16>, %d: tensor<9xi32>):
+    %p = ait.gemm %a, %c row col offsets(%d : tensor<9xi32>) : tensor<?x32xf16>, tensor<8x64x32xf16> -> tensor<?x64xf16>
+    %q = ait.gemm %a, %c row col offsets(%d : tensor<9xi32>) : tensor<?x32xf16>, tensor<8x64x32xf16> -> tensor<?x64xf16>
+    ait.yield %p, %q : tensor<?x64xf16>, tensor<?x64xf16>
+  }
   return
 }

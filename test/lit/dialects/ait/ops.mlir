@@ -172,6 +172,20 @@ func.func @gemm(%x: tensor<?x32xf16>, %w: tensor<64x32xf16>, %b: tensor<64xf16>)
   return %0 : tensor<?x64xf16>
 }
 
+// CHECK-LABEL: func.func @gemm_grouped(
+// CHECK: %{{.*}} = ait.gemm %{{.*}}, %{{.*}} and(%{{.*}} : tensor<8x64x32xf16>) row col extras(%{{.*}}, %{{.*}} : tensor<8x1x64xf16>, tensor<?x64xf16>) offsets(%{{.*}} : tensor<9xi32>) : tensor<?x32xf16>, tensor<8x64x32xf16> -> tensor<?x64xf16> epilogue {
+func.func @gemm_grouped(%x: tensor<?x32xf16>, %w: tensor<8x64x32xf16>, %v: tensor<8x64x32xf16>, %b: tensor<8x1x64xf16>, %r: tensor<?x64xf16>, %o: tensor<9xi32>) -> tensor<?x64xf16> {
+  %0 = ait.gemm %x, %w and(%v : tensor<8x64x32xf16>) row col extras(%b, %r : tensor<8x1x64xf16>, tensor<?x64xf16>) offsets(%o : tensor<9xi32>) : tensor<?x32xf16>, tensor<8x64x32xf16> -> tensor<?x64xf16> epilogue {
+  ^bb0(%p: f32, %q: f32, %bias: f16, %res: f16):
+    %m = arith.mulf %p, %q : f32
+    %h = arith.truncf %m : f32 to f16
+    %s = arith.addf %h, %bias : f16
+    %t = arith.addf %s, %res : f16
+    ait.yield %t : f16
+  }
+  return %0 : tensor<?x64xf16>
+}
+
 // CHECK-LABEL: func.func @gemm_of_two_products_with_two_results(
 // CHECK: %{{.*}}:2 = ait.gemm %{{.*}}, %{{.*}} and(%{{.*}} : tensor<64x32xf16>) row col : tensor<?x32xf16>, tensor<64x32xf16> -> tensor<?x64xf16>, tensor<?x64xf32> epilogue {
 func.func @gemm_of_two_products_with_two_results(%x: tensor<?x32xf16>, %w: tensor<64x32xf16>, %v: tensor<64x32xf16>) -> (tensor<?x64xf16>, tensor<?x64xf32>) {

@@ -96,6 +96,10 @@ impl Config {
             if bytes > element && (!place.unit_step() || !place.inner && !problem.dtype.half()) {
                 return fail(format!("copies of {bytes} bytes along a dimension that is not contiguous"));
             }
+            // A group may begin at any line.
+            if bytes > element && problem.groups.is_some() && !problem.a.inner && std::ptr::eq(place, &problem.a) {
+                return fail(format!("copies of {bytes} bytes of lines that begin anywhere"));
+            }
             let tiling = Tiling::new(*self, problem);
             if tiling.keeps_lines(place) && lines % 64 != 0 {
                 return fail(format!("{lines} lines of an operand whose lines are contiguous"));

@@ -7,6 +7,9 @@
 //! A stage holds rows of 128 bytes, whose 16-byte pieces are swizzled by the row's number, so that `ldmatrix` has no bank conflicts. Rows are lines of
 //! the operand along K; where a 16-bit operand is contiguous along its lines, rows are steps of K, in blocks of 64 lines, and `ldmatrix`
 //! transposes.
+//!
+//! Where rows are grouped ([`Problem::groups`]), there are as many CTAs as tiles can be. Each finds its group by a binary search, and counts rows from the group's first one on: the rest is as for
+//! a matrix that has the group's rows.
 
 mod config;
 mod load;
@@ -20,9 +23,10 @@ use super::{
     gemm_sm90::Illegal,
     members,
     problem::{BatchSlot, Int, Params, Place, Problem, Region, grouped, one_form, operand_names},
+    sequences::SequenceSlots,
 };
 use crate::cuda::{
-    emit::{async_copy, scalar::ScalarOps, sync},
+    emit::{async_copy, i64c, memory, scalar::ScalarOps, sync},
     kernel::{KernelSpec, dynamic_shared_pointer},
 };
 use aitmlir_dialects::{
@@ -57,6 +61,7 @@ struct Slots {
     n: Int,
     k: Int,
     batch: Int,
+    groups: Option<SequenceSlots>,
     elements: ElementSlots,
 }
 
@@ -70,6 +75,7 @@ impl Slots {
             n: params.int(&problem.n),
             k: params.int(&problem.k),
             batch: params.int(&problem.batch),
+            groups: problem.groups.as_ref().map(|groups| SequenceSlots::new(params, groups)),
             elements: ElementSlots::new(params, problem, true),
         }
     }
@@ -157,9 +163,7 @@ impl<'p> Gemm<'p> {
         let problem = &problems[0];
         let (slots, params) = grouped(problems, Slots::new);
         let [rows, columns] = config.tile().map(i64::from);
-        let tiles = |problem: &Problem| {
-            problem.m.clone().ceil_div(rows) * problem.n.clone().ceil_div(columns) * problem.batch.clone()
-        };
+        let tiles = |problem: &Problem| problem.row_tiles(rows) * problem.n.clone().ceil_div(columns);
         let tiles = problems.iter().map(tiles).reduce(|sum, tiles| sum + tiles).unwrap_or(0.into());
         let spec = KernelSpec {
             dims: problem.dims.clone(),
@@ -194,16 +198,73 @@ impl<'p> Gemm<'p> {
     fn body<'c>(&self, b: Builder<'c>, module: &Module<'c>, params: &[Val<'c>], region: Region<'_, 'c>) -> Built<()> {
         let [rows, columns] = self.config.tile().map(i64::from);
         let shared = dynamic_shared_pointer(b, module);
+        if let Some(groups) = &self.slots.groups {
+            return self.in_group(b, groups, shared, params, region);
+        }
         let (args, index) = self.arguments(b, params);
-        let args = args.as_slice();
-        let (m, n, k) = (self.slots.m.i32(b, args), self.slots.n.i32(b, args), self.slots.k.i32(b, args));
-        let (tiles_m, tiles_n) = (b.ceil_div_c(m, rows), b.ceil_div_c(n, columns));
+        let (m, n) = (self.slots.m.i32(b, &args), self.slots.n.i32(b, &args));
         let (batch, tile) = if self.single {
             (b.c32(0), index)
         } else {
-            let each = b.muli(tiles_m, tiles_n);
+            let each = b.muli(b.ceil_div_c(m, rows), b.ceil_div_c(n, columns));
             (b.divu(index, each), b.remu(index, each))
         };
+        self.frame(b, shared, &args, [m, batch, tile], region).run(CuteBuilder::new(b))
+    }
+
+    /// The CTA finds its group by the offsets, and computes a tile of it, if there is one for it.
+    fn in_group<'c>(
+        &self,
+        b: Builder<'c>,
+        groups: &SequenceSlots,
+        shared: Val<'c>,
+        params: &[Val<'c>],
+        region: Region<'_, 'c>,
+    ) -> Built<()> {
+        let [rows, columns] = self.config.tile().map(i64::from);
+        let index = b.sreg("ctaid.x");
+        b.when(b.cmpi("eq", index, b.c32(0)), |b| {
+            groups.check(b, params, b.sreg("tid.x"), i64::from(self.config.threads()));
+        });
+        let tiles_n = b.ceil_div_c(self.slots.n.i32(b, params), columns);
+        let mut built = Ok(());
+        b.when(b.cmpi("sgt", groups.count(b, params), b.c32(0)), |b| {
+            let group = groups.find(b, params, b.divu(index, tiles_n), rows);
+            let own = groups.at(b, params, group, false);
+            let first = b.muli(groups.first_place(b, params, group, rows), tiles_n);
+            let tile = b.subi(index, first);
+            let tiles = b.muli(b.ceil_div_c(own.length, rows), tiles_n);
+            let mut args = params.to_vec();
+            self.count_from(b, &mut args, own.start);
+            b.when(b.cmpi("ult", tile, tiles), |b| {
+                let frame = self.frame(b, shared, &args, [own.length, group, tile], region);
+                built = frame.run(CuteBuilder::new(b));
+            });
+        });
+        built
+    }
+
+    /// Lets rows of A, of extras and of the results be counted from row `first` on.
+    fn count_from<'c>(&self, b: Builder<'c>, args: &mut [Val<'c>], first: Val<'c>) {
+        let slot = &self.slots.a;
+        let stride = if self.problem.a.inner { slot.line } else { slot.step };
+        let bytes = b.muli(b.muli(b.wide(first), stride.i64(b, args)), i64c(b, self.problem.dtype.bytes()));
+        args[slot.pointer] = memory::offset(b, args[slot.pointer], bytes);
+        self.slots.elements.count_from(b, self.problem, args, first);
+    }
+
+    /// What tile `tile` of matrix `batch`, of `m` rows, needs.
+    fn frame<'a, 'c>(
+        &'a self,
+        b: Builder<'c>,
+        shared: Val<'c>,
+        args: &'a [Val<'c>],
+        [m, batch, tile]: [Val<'c>; 3],
+        region: Region<'a, 'c>,
+    ) -> Frame<'a, 'c> {
+        let [rows, columns] = self.config.tile().map(i64::from);
+        let (n, k) = (self.slots.n.i32(b, args), self.slots.k.i32(b, args));
+        let (tiles_m, tiles_n) = (b.ceil_div_c(m, rows), b.ceil_div_c(n, columns));
         // Tiles are walked in groups of rows of tiles, so that what runs together shares operands in the L2.
         let group = i64::from(self.config.group);
         let group_tiles = b.mul_c(tiles_n, group);
@@ -214,8 +275,7 @@ impl<'p> Gemm<'p> {
         let column = b.divu(in_group, group_rows);
         let blocks = b.ceil_div_c(k, self.tiling.block_k);
         let thread = b.sreg("tid.x");
-        let frame = Frame { gemm: self, args, shared, m, n, k, blocks, row, column, batch, thread, region };
-        frame.run(CuteBuilder::new(b))
+        Frame { gemm: self, args, shared, m, n, k, blocks, row, column, batch, thread, region }
     }
 }
 

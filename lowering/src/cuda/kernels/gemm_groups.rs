@@ -1,0 +1,51 @@
+//! `ait.gemm` with offsets: rows of groups, and a matrix of B for each group.
+
+use super::{
+    Operand, Whole,
+    gemm::{broadcast, broadcast_stride, plain_problem, tidy},
+    problem::{Extra, Problem},
+    sequences::Sequences,
+};
+use crate::cpu::Unsupported;
+use aitmlir_dialects::types::TypeExt;
+use kernel_launch::Expr;
+
+/// The op as a problem: the matrices of B are a batch, of which each group has one.
+pub(super) fn problem(whole: &Whole<'_, '_>) -> Result<Problem, Unsupported> {
+    let counts = ["others", "extras"].map(|group| whole.op.group(group).len());
+    let extras = 2 + counts[0];
+    let (Some(right), Some(offsets)) = (whole.operands.get(1), whole.operands.get(extras + counts[1])) else {
+        return Err(Unsupported("has too few operands".to_owned()));
+    };
+    // Borders of more groups than there are matrices are wrong borders: the last one does not end at the last row.
+    let count = match (offsets.sizes[0].clone().minus(1), right.sizes[0].clone()) {
+        (borders, matrices) if borders == matrices => matrices,
+        (borders, matrices) => borders.min(matrices),
+    };
+    let of_groups = |extra: &Operand<'_>, product: &[Expr]| {
+        let sizes = [std::slice::from_ref(&count), product].concat();
+        let batch = match extra.sizes.len() {
+            3 => Some(broadcast_stride(&extra.sizes[0], &extra.strides[0], &count)),
+            _ => None,
+        };
+        broadcast(extra, &sizes).map(|e| Extra { batch: batch.filter(|stride| *stride != Expr::Const(0)), ..e })
+    };
+    let (mut problem, _) = plain_problem(whole, of_groups)?;
+    problem.batch = count.clone();
+    problem.b.batch = Some(right.strides[0].clone());
+    if let (Some(other), Some(operand)) = (&mut problem.other, whole.operands.get(2)) {
+        other.batch = Some(operand.strides[0].clone());
+    }
+    problem.dims.push("site of the launch".to_owned());
+    problem.groups = Some(Sequences {
+        offsets: offsets.number,
+        wide: offsets.element.bits() == 64,
+        total: problem.m.clone(),
+        max_length: None,
+        count,
+        record: whole.operands.len() as u32,
+        site: Expr::Dim(problem.dims.len() as u32 - 1),
+    });
+    tidy(&mut problem);
+    Ok(problem)
+}
