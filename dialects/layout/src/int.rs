@@ -407,25 +407,6 @@ impl Int {
         kind(a).cmp(&kind(b))
     }
 
-    /// The static term of a sum, and the rest.
-    ///
-    /// ```
-    /// # use cute_layout::{Facts, Int};
-    /// let stage = Int::symbol("stage", Facts::div(512))?;
-    /// assert_eq!(stage.add(&16.into())?.constant_term(), (16, stage));
-    /// # Ok::<(), cute_layout::Error>(())
-    /// ```
-    pub fn constant_term(&self) -> (i64, Int) {
-        match self {
-            Int::Static(value) => (*value, Int::ZERO),
-            Int::Unknown(_) => (0, self.clone()),
-            Int::Symbolic(Symbolic(poly)) => {
-                let mut rest = Poly::clone(poly);
-                (rest.0.remove(&Vec::new()).unwrap_or(0), rest.into())
-            }
-        }
-    }
-
     /// How the two values compare, if that is known.
     pub fn known_cmp(&self, other: &Int) -> Option<Ordering> {
         let range = match (self.is_anonymous() || other.is_anonymous(), self.poly(), other.poly()) {

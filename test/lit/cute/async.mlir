@@ -19,19 +19,19 @@ llvm.func @pipelines(%state: i32, %bytes: i32, %rank: i32, %out: !llvm.ptr<3>) {
   // CHECK: %[[PARITY:.*]] = arith.extui %[[ODD]]
   // CHECK: %[[BEFORE:.*]] = arith.xori %[[PARITY]]
   // CHECK: %[[STAGE:.*]] = arith.select %[[ODD]], %{{.*}}, %arg0
-  // CHECK: nvvm.mbarrier.try_wait.parity %[[EMPTY:.*]], %[[BEFORE]]
+  // CHECK: mbarrier.try_wait.parity.shared::cta.b64 {{.*}} %{{.*}}, %[[BEFORE]] :
   cute.producer_acquire(%pipe, %state) : !pipe
   // PARSED: cute.producer_expect(%{{.*}}, %{{.*}}, %{{.*}}) : !cute.pipeline<3, full<1>, empty<4>> -> !llvm.ptr<3>
   // CHECK: nvvm.mbarrier.arrive.expect_tx %[[FULL:.*]], %arg1
   %full = cute.producer_expect(%pipe, %state, %bytes) : !pipe -> !llvm.ptr<3>
   // PARSED: cute.producer_commit(%{{.*}}, %{{.*}}) : !cute.pipeline<3, full<1>, empty<4>>
-  // CHECK: nvvm.mbarrier.arrive %[[FULL]]
+  // CHECK: nvvm.mbarrier.arrive %[[FULL]] :
   cute.producer_commit(%pipe, %state) : !pipe
   // PARSED: cute.consumer_wait(%{{.*}}, %{{.*}}) : !cute.pipeline<3, full<1>, empty<4>>
-  // CHECK: nvvm.mbarrier.try_wait.parity %[[FULL]], %[[PARITY]]
+  // CHECK: mbarrier.try_wait.parity.shared::cta.b64 {{.*}} %{{.*}}, %[[PARITY]] :
   cute.consumer_wait(%pipe, %state) : !pipe
   // PARSED: cute.consumer_release(%{{.*}}, %{{.*}}) : !cute.pipeline<3, full<1>, empty<4>>
-  // CHECK: nvvm.mbarrier.arrive %[[EMPTY]]
+  // CHECK: nvvm.mbarrier.arrive %[[EMPTY:[a-z0-9]+]] :
   cute.consumer_release(%pipe, %state) : !pipe
   // PARSED: cute.consumer_release(%{{.*}}, %{{.*}}) at %{{.*}} : !cute.pipeline<3, full<1>, empty<4>>
   // CHECK: %[[THERE:.*]] = nvvm.mapa %[[EMPTY]], %arg2 : !llvm.ptr<3> -> !llvm.ptr<7>
@@ -91,7 +91,12 @@ llvm.func @products(%p: !llvm.ptr<3>, %x: f32, %h: f16, %out: !llvm.ptr<1>) {
   // CHECK: wgmma.fence.sync.aligned;
   cute.wgmma_fence(%c, %a : !sums, !regA)
   // PARSED: cute.gemm async(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : (!cute.tiled_mma
-  // CHECK-COUNT-2: wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16
+  // One descriptor is computed; the next one is 32 bytes further.
+  // CHECK: %[[FIRST:.*]] = arith.ori
+  // CHECK: wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16{{.*}} %[[FIRST]] :
+  // CHECK-NOT: ptrtoint
+  // CHECK: %[[SECOND:.*]] = arith.addi %[[FIRST]], %c2_i64
+  // CHECK: wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16{{.*}} %[[SECOND]] :
   cute.gemm async(%mma, %c, %a, %b, %c) : (!mma, !sums, !regA, !sB, !sums) -> ()
   // PARSED: cute.wgmma_commit
   // CHECK: wgmma.commit_group.sync.aligned;

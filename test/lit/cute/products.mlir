@@ -70,40 +70,6 @@ func.func @stage(%i: i32, %s: i32) -> f32 {
   return %0 : f32
 }
 
-// The steps of a product have one descriptor in common: it is made of what is dynamic, and each step adds a number.
-// CHECK-LABEL: @steps
-!wide = !cute.tiled_mma<"wgmma.m64n64k16.f32.f16.f16.ss.k.k", "(1,1,1):(1,1,1)", "[_;_;_]">
-!tile = !cute.view<f16, smem, align<1024>, "S<3,3,3> o 0 o (64,64,3):(64,1,4096)">
-!parts = !cute.view<f16, smem, align<1024>, "S<3,3,3> o 0 o ((64,16),1,4,3):((64,1),4096,16,4096)">
-!part = !cute.view<f16, smem, align<1024>, "S<3,3,3> o ?{div=4096,min=0,max=8192} o ((64,16),1,4):((64,1),4096,16)">
-!sums = !cute.view<f32, rmem, align<16>, "((2,2,8),1,1):((1,2,4),32,32)">
-func.func @steps(%t: i32, %i: i32) {
-  // CHECK-DAG: %[[TWO:.*]] = arith.constant 2 : i64
-  // CHECK-DAG: %[[FOUR:.*]] = arith.constant 4 : i64
-  // CHECK-DAG: %[[SIX:.*]] = arith.constant 6 : i64
-  // CHECK: arith.extui %{{.*}} : i32 to i64
-  // CHECK-NEXT: %[[FIRST:.*]] = arith.ori
-  // CHECK: wgmma.mma_async{{.*}}%[[FIRST]], %[[FIRST]] :
-  // CHECK: %[[SECOND:.*]] = arith.addi %[[FIRST]], %[[TWO]] : i64
-  // CHECK: wgmma.mma_async{{.*}}%[[SECOND]], %[[SECOND]] :
-  // CHECK: %[[THIRD:.*]] = arith.addi %[[FIRST]], %[[FOUR]] : i64
-  // CHECK: wgmma.mma_async{{.*}}%[[THIRD]], %[[THIRD]] :
-  // CHECK: %[[FOURTH:.*]] = arith.addi %[[FIRST]], %[[SIX]] : i64
-  // CHECK: wgmma.mma_async{{.*}}%[[FOURTH]], %[[FOURTH]] :
-  // CHECK-NOT: llvm.ptrtoint
-  %q = cute.alloc_shared<12288> : !cute.ptr<f16, smem, align<1024>>
-  %l = cute.static : !cute.composed_layout<"S<3,3,3> o 0 o (64,64,3):(64,1,4096)">
-  %v = cute.make_view(%q, %l) : (!cute.ptr<f16, smem, align<1024>>, !cute.composed_layout<"S<3,3,3> o 0 o (64,64,3):(64,1,4096)">) -> !tile
-  %m = cute.static : !wide
-  %p = cute.partition<"A">(%m, %v, %t) : (!wide, !tile, i32) -> !parts
-  %at = cute.make_coord(%i) : (i32) -> !cute.coord<"(_,_,_,?{min=0,max=2})">
-  %a = cute.slice(%p, %at) : (!parts, !cute.coord<"(_,_,_,?{min=0,max=2})">) -> !part
-  %o = cute.static : !cute.layout<"((2,2,8),1,1):((1,2,4),32,32)">
-  %c = cute.make_fragment_like<"f32">(%o) : (!cute.layout<"((2,2,8),1,1):((1,2,4),32,32)">) -> !sums
-  cute.gemm(%m, %c, %a, %a, %c) : (!wide, !sums, !part, !part, !sums) -> ()
-  return
-}
-
 // Registers of two 16-bit elements are filled as such, and made of two f32 by one instruction.
 // CHECK-LABEL: @halves
 !pair = !cute.layout<"2:1">

@@ -75,8 +75,25 @@ impl SequenceSlots {
 
     /// Sequence `number` (an i32). What is wrong with its offsets is recorded where `reports`.
     pub fn at<'c>(&self, b: Builder<'c>, args: &[Val<'c>], number: Val<'c>, reports: bool) -> Sequence<'c> {
+        self.checked(b, args, number, self.offsets(b, args, number), reports)
+    }
+
+    /// Where sequence `number` begins and ends, as the operand says it: for those that ask before they need it.
+    pub fn offsets<'c>(&self, b: Builder<'c>, args: &[Val<'c>], number: Val<'c>) -> [Val<'c>; 2] {
+        [number, b.add_c(number, 1)].map(|number| self.offset(b, args, number))
+    }
+
+    /// Sequence `number` of [`SequenceSlots::offsets`].
+    pub fn checked<'c>(
+        &self,
+        b: Builder<'c>,
+        args: &[Val<'c>],
+        number: Val<'c>,
+        offsets: [Val<'c>; 2],
+        reports: bool,
+    ) -> Sequence<'c> {
+        let [start, end] = offsets.map(|offset| self.long(b, offset));
         let next = b.add_c(number, 1);
-        let (start, end) = (self.offset(b, args, number), self.offset(b, args, next));
         let (zero, total) = (i64c(b, 0), self.total.i64(b, args));
         let first = b.cmpi("eq", number, b.c32(0));
         let last = b.cmpi("eq", next, self.count.i32(b, args));
@@ -106,12 +123,16 @@ impl SequenceSlots {
         Sequence { start: narrow(b, start), length }
     }
 
-    /// Offset `number` (an i32), as an i64.
+    /// Offset `number` (an i32), as the operand has it.
     fn offset<'c>(&self, b: Builder<'c>, args: &[Val<'c>], number: Val<'c>) -> Val<'c> {
         let bytes = if self.wide { 8 } else { 4 };
         let address = memory::offset(b, args[self.offsets], b.muli(b.wide(number), i64c(b, bytes)));
-        let value = memory::load(b, address, b.context().int_type(8 * bytes as u32));
-        if self.wide { value } else { b.wide(value) }
+        memory::load(b, address, b.context().int_type(8 * bytes as u32))
+    }
+
+    /// An offset as an i64.
+    fn long<'c>(&self, b: Builder<'c>, offset: Val<'c>) -> Val<'c> {
+        if self.wide { offset } else { b.wide(offset) }
     }
 
     /// How many sequences there are, an i32.
@@ -137,7 +158,7 @@ impl SequenceSlots {
 
     /// The first place of sequence `number`, of tiles of `rows` rows: an i32. Offsets that are wrong give any place.
     pub fn first_place<'c>(&self, b: Builder<'c>, args: &[Val<'c>], number: Val<'c>, rows: i64) -> Val<'c> {
-        let start = b.maxsi(self.offset(b, args, number), i64c(b, 0));
+        let start = b.maxsi(self.long(b, self.offset(b, args, number)), i64c(b, 0));
         let start = narrow(b, b.minsi(start, self.total.i64(b, args)));
         b.addi(b.div_c(start, rows), number)
     }

@@ -1,4 +1,5 @@
-//! Pipelines: a full and an empty mbarrier for each stage, through the operations of `nvvm`.
+//! Pipelines: a full and an empty mbarrier for each stage, through the operations of `nvvm`. Waits are assembly: without the limit that the operation wants, on which the
+//! thread would go to sleep, and on an address of 32 bits, to which the distance of the barriers is added by the instruction.
 //!
 //! The barriers are one array in shared memory, the full ones first. A state is the stage, plus the number of stages in odd phases; a consumer waits for
 //! its own phase of the full barrier, a producer for the phase before of the empty one, so that both start at state 0.
@@ -7,7 +8,7 @@ use super::{
     memory::{global_in_module, pointer_type},
     values::{Lowered, State, result_type},
 };
-use crate::cuda::emit::i32c;
+use crate::cuda::emit::{i32c, mbarrier};
 use aitmlir_dialects::{
     ait::OpView,
     builder::{Builder, replace_uses},
@@ -15,9 +16,6 @@ use aitmlir_dialects::{
     types::{Types, Val},
 };
 use melior::ir::Type;
-
-/// How long a wait sleeps at a time, in nanoseconds: it then looks again.
-const TICKS: i64 = 10_000_000;
 
 pub fn alloc<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Result<(), String> {
     let value = result_type(view)?;
@@ -100,8 +98,11 @@ pub fn init<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Resu
     Ok(())
 }
 
-fn wait<'c>(b: Builder<'c>, barrier: Val<'c>, parity: Val<'c>) {
-    b.op("nvvm.mbarrier.try_wait.parity", &[barrier, parity, i32c(b, TICKS)], &[], &[], vec![]);
+/// Waits for a phase of the barrier of a stage, `first` barriers behind the pipeline's first one.
+fn wait<'c>(b: Builder<'c>, at: &At<'c>, first: u32, parity: Val<'c>) {
+    let base = b.op1("llvm.ptrtoint", &[at.base], b.context().int_type(32), &[]);
+    let of_stage = b.muli(at.stage(b), i32c(b, 8));
+    mbarrier::wait(b, b.addi(b.addi(base, of_stage), i32c(b, 8 * i64::from(first))), parity);
 }
 
 fn arrive<'c>(b: Builder<'c>, barrier: Val<'c>) {
@@ -112,13 +113,13 @@ fn arrive<'c>(b: Builder<'c>, barrier: Val<'c>) {
 pub fn acquire<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Result<(), String> {
     let at = At::of(state, b, view)?;
     let before = b.binary("arith.xori", at.parity(b), i32c(b, 1));
-    wait(b, at.empty(b), before);
+    wait(b, &at, at.pipeline.stages, before);
     Ok(())
 }
 
 pub fn consumer_wait<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Result<(), String> {
     let at = At::of(state, b, view)?;
-    wait(b, at.full(b), at.parity(b));
+    wait(b, &at, 0, at.parity(b));
     Ok(())
 }
 

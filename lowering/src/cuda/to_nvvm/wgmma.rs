@@ -11,20 +11,17 @@ use super::{
     mma::{Registers, load, mode, place},
     values::{Lowered, State},
 };
-use crate::cuda::emit::{Effect, asm, asm0, i32c, i64c, places, repeat};
+use crate::cuda::emit::{Effect, asm, asm0, i64c, places, repeat, scalar::ScalarOps};
 use aitmlir_dialects::{
     ait::OpView,
     builder::Builder,
     cute::{View, ViewLayout, verify},
-    types::{Types, Val},
+    types::Val,
 };
 use cute_layout::{
     Coord, Int, Slot, Tuple,
     atom::{Element, Major, MmaAtom, MmaKind, Operand},
 };
-
-/// What a descriptor counts in, in bytes.
-const UNIT: i64 = 16;
 
 /// The operands of a product.
 pub struct Product<'a, 'c> {
@@ -130,10 +127,11 @@ fn products<'c>(
 ) -> Result<(), String> {
     let [m, n, k] = counts(product)?;
     let registers = Registers::of(b, product.atom, Operand::C)?;
+    let left = Source::of(state, b, product, Operand::A)?;
+    let right = Source::of(state, b, product, Operand::B)?;
     for step in 0..k {
         for ((x, y), values) in tiles(m, n).zip(sums.iter_mut()) {
-            let left = operand(state, b, product, Operand::A, x, step)?;
-            let right = operand(state, b, product, Operand::B, y, step)?;
+            let (left, right) = (left.at(state, b, x, step)?, right.at(state, b, y, step)?);
             *values = instruction(b, product.atom, registers, values, &left, &right);
         }
     }
@@ -175,32 +173,61 @@ fn opaque<'c>(b: Builder<'c>, values: &[Val<'c>], sums: Registers<'c>) -> Vec<Va
     tied(b, "", values, sums)
 }
 
-/// The registers of A, or a descriptor.
-fn operand<'c>(
-    state: &State<'c>,
-    b: Builder<'c>,
-    product: &Product<'_, 'c>,
-    operand: Operand,
-    x: i64,
-    k: i64,
-) -> Result<Vec<Val<'c>>, String> {
-    let from = if operand == Operand::A { product.a } else { product.b };
-    if product.atom.in_registers(operand) {
-        return load(state, b, from, Registers::of(b, product.atom, operand)?, x, k);
+/// Where an instruction takes an operand from.
+enum Source<'a, 'c> {
+    /// A fragment and how its values are in registers.
+    Fragment(&'a Lowered<'c>, Registers<'c>),
+    /// Shared memory: the descriptor of the first tile. That of another differs by its distance alone, in units of 16 bytes: a sum that stays in the low bits, for
+    /// no address of shared memory has more than 18.
+    Shared { view: &'a Lowered<'c>, first: Val<'c> },
+}
+
+impl<'a, 'c> Source<'a, 'c> {
+    fn of(
+        state: &State<'c>,
+        b: Builder<'c>,
+        product: &Product<'a, 'c>,
+        operand: Operand,
+    ) -> Result<Source<'a, 'c>, String> {
+        let from = if operand == Operand::A { product.a } else { product.b };
+        if product.atom.in_registers(operand) {
+            return Ok(Source::Fragment(from, Registers::of(b, product.atom, operand)?));
+        }
+        let view = as_view(from)?;
+        let constant = verify::tile_descriptor(view, product.atom, operand)?.constant();
+        // All lanes of the warpgroup are here with one address: where ptxas knows that, descriptors stay in uniform registers.
+        let start = b.uniform(shared_address(state, b, from, &linear(view, 0, 0)?)?);
+        Ok(Source::Shared { view: from, first: with_start(b, start, constant) })
     }
-    let view = as_view(from)?;
-    let constant = verify::tile_descriptor(view, product.atom, operand)?.constant();
-    Ok(vec![descriptor(state, b, from, &linear(view, x, k)?, constant)?])
+
+    /// The registers of A, or the descriptor, of a tile.
+    fn at(&self, state: &State<'c>, b: Builder<'c>, x: i64, k: i64) -> Result<Vec<Val<'c>>, String> {
+        match self {
+            Source::Fragment(fragment, registers) => load(state, b, fragment, *registers, x, k),
+            Source::Shared { view, first } => {
+                let view = as_view(view)?;
+                let units = 16 / view.ptr.element_bytes();
+                let step = distance(view, x, k)?.exact_div(&Int::from(units)).and_then(|step| step.as_static());
+                let step = step.ok_or_else(|| format!("has tiles at no multiple of 16 bytes: {}", view.layout))?;
+                Ok(vec![if step == 0 { *first } else { b.addi(*first, i64c(b, step)) }])
+            }
+        }
+    }
+}
+
+/// How far a tile is from the first one, in elements before the swizzle.
+fn distance(view: &View, x: i64, k: i64) -> Result<Int, String> {
+    let outer = view.layout.outer();
+    let coord: Coord = [0, x, k].into_iter().take(outer.rank()).map(|i| Tuple::Leaf(Slot::At(i.into()))).collect();
+    match outer.eval(&coord).map_err(|error| error.to_string())? {
+        Tuple::Leaf(distance) => Ok(distance),
+        Tuple::Node(_) => Err(format!("{} gives no plain offset", view.layout)),
+    }
 }
 
 /// The offset of a tile before the swizzle, which the hardware applies to addresses.
 fn linear(view: &View, x: i64, k: i64) -> Result<Int, String> {
-    let outer = view.layout.outer();
-    let coord: Coord = [0, x, k].into_iter().take(outer.rank()).map(|i| Tuple::Leaf(Slot::At(i.into()))).collect();
-    let start = match outer.eval(&coord).map_err(|error| error.to_string())? {
-        Tuple::Leaf(start) => start,
-        Tuple::Node(_) => return Err(format!("{} gives no plain offset", view.layout)),
-    };
+    let start = distance(view, x, k)?;
     match &view.layout {
         ViewLayout::Composed(cute_layout::ComposedLayout { offset: Tuple::Leaf(offset), .. }) => {
             offset.add(&start).map_err(|error| error.to_string())
@@ -209,8 +236,7 @@ fn linear(view: &View, x: i64, k: i64) -> Result<Int, String> {
     }
 }
 
-/// A descriptor: its constant part, and the start address in units of 16 bytes. What of the start is static is added behind it, so that the steps of a product have one descriptor in common;
-/// memory ends before the sum leaves its 14 bits.
+/// A descriptor: its constant part, and the start address in units of 16 bytes.
 pub fn descriptor<'c>(
     state: &State<'c>,
     b: Builder<'c>,
@@ -218,15 +244,13 @@ pub fn descriptor<'c>(
     start: &Int,
     constant: u64,
 ) -> Result<Val<'c>, String> {
-    let (step, rest) = start.constant_term();
-    let units = step * as_view(view)?.ptr.element_bytes() / UNIT;
-    let (units, from) =
-        if units * UNIT == step * as_view(view)?.ptr.element_bytes() { (units, rest) } else { (0, start.clone()) };
-    let address = shared_address(state, b, view, &from)?;
-    let low = b.binary("arith.shrui", b.binary("arith.andi", address, i32c(b, 0x3FFFF)), i32c(b, 4));
-    let low = b.op1("arith.extui", &[low], b.context().int_type(64), &[]);
-    let first = b.binary("arith.ori", low, i64c(b, constant.cast_signed()));
-    Ok(if units == 0 { first } else { b.addi(first, i64c(b, units)) })
+    Ok(with_start(b, shared_address(state, b, view, start)?, constant))
+}
+
+/// A descriptor's constant part with a start address (an i32).
+fn with_start<'c>(b: Builder<'c>, address: Val<'c>, constant: u64) -> Val<'c> {
+    let units = b.shr_c(b.and(address, b.c32(0x3FFFF)), 4);
+    b.binary("arith.ori", b.wide_u(units), i64c(b, constant.cast_signed()))
 }
 
 /// `wgmma.mma_async`: sums += left right.

@@ -10,7 +10,7 @@
 // CHECK-SAME: cute.shared_bytes = 163840 : i64
 // CHECK-SAME: cute.tensor_maps = ["0: f16 box [64, 128] swizzle 128", "1: f16 box [64, 128] swizzle 128", "2: f16 box [64, 64] swizzle 128"]
 // CHECK: nvvm.mbarrier.init
-// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK: mbarrier.try_wait.parity.shared::cta.b64
 // CHECK: nvvm.mbarrier.arrive.expect_tx
 // CHECK-COUNT-2: cp.async.bulk.tensor.2d.shared::cluster.global
 // CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16

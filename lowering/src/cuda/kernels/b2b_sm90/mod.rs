@@ -17,7 +17,7 @@ mod weights;
 use super::{
     b2b::{Bias, Code, Illegal, Problem, Side},
     problem::{Int, Params},
-    sequences::SequenceSlots,
+    sequences::{Sequence, SequenceSlots},
 };
 use crate::cuda::{
     emit::{i64c, memory, scalar::ScalarOps, sync, tma},
@@ -386,19 +386,18 @@ impl<'a, 'c> Frame<'a, 'c> {
         k.make("int_tuple", "(?,?,?,?)", &[line, column, head, batch])
     }
 
-    /// Unit number `index`. What is wrong with the offsets of its sequence is recorded where `reports`; it has then no rows.
-    fn unit(&self, b: Builder<'c>, index: Val<'c>, reports: bool) -> Unit<'c> {
+    /// The sequence, or batch, of unit number `index`.
+    fn batch_of(&self, b: Builder<'c>, index: Val<'c>) -> Val<'c> {
+        b.divu(b.divu(index, b.ceil_div_c(self.m, TILE)), self.heads)
+    }
+
+    /// Unit number `index`, of jagged rows in this sequence.
+    fn unit(&self, b: Builder<'c>, index: Val<'c>, sequence: Option<Sequence<'c>>) -> Unit<'c> {
         let tiles = b.ceil_div_c(self.m, TILE);
         let (tile, rest) = (b.remu(index, tiles), b.divu(index, tiles));
         let row = b.mul_c(tile, TILE);
         let (head, batch) = (b.remu(rest, self.heads), b.divu(rest, self.heads));
-        let (start, rows, keys) = match &self.kernel.jagged {
-            Some(jagged) => {
-                let sequence = jagged.sequences.at(b, self.args, batch, reports);
-                (Some(sequence.start), sequence.length, sequence.length)
-            }
-            None => (None, self.m, self.n),
-        };
+        let (rows, keys) = sequence.map_or((self.m, self.n), |sequence| (sequence.length, sequence.length));
         let (zero, blocks) = (b.c32(0), b.ceil_div_c(keys, TILE));
         let [first, last] = match self.kernel.problem.causal {
             CausalKind::None => [zero, blocks],
@@ -409,10 +408,11 @@ impl<'a, 'c> Frame<'a, 'c> {
                 [zero, b.minsi(blocks, b.ceil_div_c(b.maxsi(end, zero), TILE))]
             }
         };
-        Unit { tile, row, head, batch, first, last, rows, keys, start }
+        Unit { tile, row, head, batch, first, last, rows, keys, start: sequence.map(|sequence| sequence.start) }
     }
 
     /// Runs `work` on every unit of this CTA that has rows, with the states of the ring and of Q; what it yields are those of the next one.
+    /// What is wrong with the offsets of a sequence is recorded where `reports`; it has then no rows.
     fn each_unit(
         &self,
         k: CuteBuilder<'c>,
@@ -420,19 +420,35 @@ impl<'a, 'c> Frame<'a, 'c> {
         work: impl FnOnce(CuteBuilder<'c>, &Unit<'c>, [Val<'c>; 2]) -> Built<[Val<'c>; 2]>,
     ) -> Built<()> {
         let b = k.builder();
-        let range = [b.sreg("ctaid.x"), self.units, b.sreg("nctaid.x")];
-        k.for_(range, &[b.c32(0); 2], |k, index, state| {
+        let [begin, step] = ["ctaid.x", "nctaid.x"].map(|name| b.sreg(name));
+        let range = [begin, self.units, step];
+        let zero = b.c32(0);
+        let Some(jagged) = &self.kernel.jagged else {
+            k.for_(range, &[zero; 2], |k, index, state| {
+                let unit = self.unit(k.builder(), index, None);
+                Ok(work(k, &unit, [state[0], state[1]])?.to_vec())
+            })?;
+            return Ok(());
+        };
+        let (sequences, args) = (&jagged.sequences, self.args);
+        // Where there are no units there may be no offsets.
+        k.when(b.cmpi("slt", begin, self.units), |k| {
             let b = k.builder();
-            let unit = self.unit(b, index, reports);
-            let now = [state[0], state[1]];
-            if unit.start.is_none() {
-                return Ok(work(k, &unit, now)?.to_vec());
-            }
-            let types = [b.context().int_type(32); 2];
-            let some = b.cmpi("slt", unit.row, unit.rows);
-            k.if_(some, &types, |k| Ok(work(k, &unit, now)?.to_vec()), |_| Ok(now.to_vec()))
-        })?;
-        Ok(())
+            let offsets = sequences.offsets(b, args, self.batch_of(b, begin));
+            k.for_(range, &[zero, zero, offsets[0], offsets[1]], |k, index, state| {
+                let b = k.builder();
+                // The next unit's offsets are on their way during this one.
+                let next = b.minsi(b.addi(index, step), b.add_c(self.units, -1));
+                let ahead = sequences.offsets(b, args, self.batch_of(b, next));
+                let sequence = sequences.checked(b, args, self.batch_of(b, index), [state[2], state[3]], reports);
+                let unit = self.unit(b, index, Some(sequence));
+                let (now, types) = ([state[0], state[1]], [b.context().int_type(32); 2]);
+                let some = b.cmpi("slt", unit.row, unit.rows);
+                let then = k.if_(some, &types, |k| Ok(work(k, &unit, now)?.to_vec()), |_| Ok(now.to_vec()))?;
+                Ok(vec![then[0], then[1], ahead[0], ahead[1]])
+            })?;
+            Ok(())
+        })
     }
 
     /// How many columns further than its number a row sees. Jagged ones have as many columns as rows.
