@@ -12,7 +12,7 @@ use aitmlir_lowering::cuda::{
     ptxas::Assembled,
 };
 use kernel_launch::{Expr, KernelLaunch};
-use melior::ir::{Location, Module};
+use melior::ir::{Location, Module, operation::OperationLike};
 
 pub type Code<'a> = &'a dyn for<'c> Fn(Builder<'c>, Val<'c>, &[Val<'c>]) -> Vec<Val<'c>>;
 
@@ -53,6 +53,7 @@ impl Kernel {
             }
         };
         let launch = launch.unwrap();
+        assert!(module.as_operation().verify(), "the verifiers of the kernel's operations have spoken");
         (codegen::ptx(&context, &mut module, chip::chip(chip).unwrap()).unwrap(), launch)
     }
 

@@ -15,13 +15,13 @@ mod overlap;
 
 pub use overlap::Pipeline;
 
-use super::{Cute, leaves, types, verify};
+use super::{CoordView, Cute, leaves, types, verify};
 use crate::{
     builder::{Builder, defining_op},
     types::{Types, Val},
 };
 use cute_layout::{
-    Layout,
+    Int, Layout,
     atom::{Element, Operand, Side},
 };
 use melior::ir::{Attribute, Type, ValueLike};
@@ -220,6 +220,19 @@ impl<'c> CuteBuilder<'c> {
         let context = self.0.context();
         let types: Vec<_> = integers.iter().map(|leaf| context.int_type(leaves::bits(leaf))).collect();
         Ok(crate::builder::results_of(self.0.op("cute.get_scalars", &[tuple], &types, &[], vec![])))
+    }
+
+    /// How far the element at a static coordinate of a part is from the part's first one, along each mode of the tensor: for strides that are static.
+    pub fn step(self, coords: Coords<'c>, coord: impl Display) -> Built<Vec<i64>> {
+        let failed = |message: String| BuildError { operation: "get_coord".to_owned(), message };
+        let coord = coord.to_string().parse().map_err(|error: cute_layout::Error| failed(error.to_string()))?;
+        let Some(Cute::CoordView(view)) = types::of_type(coords.0.r#type()) else {
+            return Err(failed("needs a view of coordinates".to_owned()));
+        };
+        let from_zero = CoordView { start: view.start.map(|_| Int::ZERO), layout: view.layout };
+        let steps = from_zero.at(&coord).map_err(failed)?;
+        let steps: Option<Vec<i64>> = steps.leaves().into_iter().map(Int::as_static).collect();
+        steps.ok_or_else(|| failed(format!("steps dynamically: {}", from_zero.layout)))
     }
 
     /// A copy by an atom such as `cp.async.cg.16`: threads as a layout over the tile, and the values that each thread has side by side.

@@ -71,14 +71,6 @@ pub fn store_f32<'c>(b: Builder<'c>, pointer: Val<'c>, values: &[Val<'c>]) {
     asm0(b, &text, &format!("l,{}", repeat("f", count)), &operands);
 }
 
-/// Stores 1, 2 or 4 32-bit words to shared memory.
-pub fn store_shared<'c>(b: Builder<'c>, address: Val<'c>, values: &[Val<'c>]) {
-    let count = values.len();
-    let text = format!("st.shared{}.b32 [$0], {};", vector(count), list(1, count));
-    let operands: Vec<_> = std::iter::once(address).chain(values.iter().copied()).collect();
-    asm0(b, &text, &format!("r,{}", repeat("r", count)), &operands);
-}
-
 /// Stores 1, 2 or 4 f32 to shared memory.
 pub fn store_shared_f32<'c>(b: Builder<'c>, address: Val<'c>, values: &[Val<'c>]) {
     let count = values.len();

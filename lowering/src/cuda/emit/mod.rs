@@ -11,7 +11,6 @@ pub mod memory;
 pub mod scalar;
 pub mod sync;
 pub mod tma;
-pub mod wgmma;
 
 use aitmlir_dialects::{
     builder::Builder,

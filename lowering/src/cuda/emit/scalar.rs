@@ -1,6 +1,6 @@
 //! Scalar code on the GPU: special registers, shuffles, conversions, fast functions.
 
-use super::{Effect, asm, asm1};
+use super::{Effect, asm1};
 use aitmlir_dialects::{
     builder::Builder,
     types::{Types, Val},
@@ -126,20 +126,6 @@ pub trait ScalarOps<'c>: Copy {
         let b = self.builder();
         let text = format!("cvt.rn.{}x2.f32 $0, $2, $1;", if bf16 { "bf16" } else { "f16" });
         asm1(b, &text, "=r,f,f", &[low, high], b.context().int_type(32), Effect::Pure)
-    }
-
-    /// The two f32 that an i32 of two f16 (or bf16) holds, low half first.
-    fn unpack_halves(self, pair: Val<'c>, bf16: bool) -> [Val<'c>; 2] {
-        let b = self.builder();
-        let f32 = b.context().f32_type();
-        if bf16 {
-            let low = self.shl_c(pair, 16);
-            let high = self.and(pair, self.c32(0xFFFF_0000_u32 as i32 as i64));
-            return [low, high].map(|bits| b.op1("arith.bitcast", &[bits], f32, &[]));
-        }
-        let text = "{ .reg .b16 l, h; mov.b32 {l, h}, $2; cvt.f32.f16 $0, l; cvt.f32.f16 $1, h; }";
-        let pair = asm(b, text, "=f,=f,r", &[pair], &[f32, f32], Effect::Pure);
-        [pair[0], pair[1]]
     }
 
     /// A function of one f32 by one instruction: "tanh.approx.f32", "ex2.approx.ftz.f32".

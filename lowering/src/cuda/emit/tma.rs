@@ -2,10 +2,7 @@
 //! innermost first.
 
 use super::asm0;
-use aitmlir_dialects::{
-    builder::Builder,
-    types::{Types, Val},
-};
+use aitmlir_dialects::{builder::Builder, types::Val};
 
 fn box_text(coordinates: usize, first: usize) -> String {
     format!("{{{}}}", super::places(first, coordinates))
@@ -22,21 +19,8 @@ pub fn load<'c>(b: Builder<'c>, shared: Val<'c>, map: Val<'c>, coordinates: &[Va
     asm0(b, &text, &format!("r,l,r,{}", super::repeat("r", rank)), &operands);
 }
 
-/// Loads a box into the shared memory of every CTA of the cluster whose bit is set in `mask`, at the address that `shared` is here; in each, the barrier
+/// Loads a box into the shared memory of every CTA of the cluster whose bit is set in `mask` (an i16), at the address that `shared` is here; in each, the barrier
 /// at the place of `barrier` counts the bytes.
-pub fn load_for_all<'c>(
-    b: Builder<'c>,
-    shared: Val<'c>,
-    map: Val<'c>,
-    coordinates: &[Val<'c>],
-    barrier: Val<'c>,
-    mask: u16,
-) {
-    let mask = b.int(b.context().int_type(16), i64::from(mask));
-    load_masked(b, shared, map, coordinates, barrier, mask);
-}
-
-/// The same with a mask (an i16) that the kernel computes.
 pub fn load_masked<'c>(
     b: Builder<'c>,
     shared: Val<'c>,
@@ -62,17 +46,6 @@ pub fn store<'c>(b: Builder<'c>, map: Val<'c>, coordinates: &[Val<'c>], shared: 
     asm0(b, &text, &format!("l,r,{}", super::repeat("r", rank)), &operands);
 }
 
-/// Adds a box in shared memory to the tensor, element by element.
-pub fn reduce_add<'c>(b: Builder<'c>, map: Val<'c>, coordinates: &[Val<'c>], shared: Val<'c>) {
-    let rank = coordinates.len();
-    let text = format!(
-        "cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.add.bulk_group [$0, {}], [$1];",
-        box_text(rank, 2)
-    );
-    let operands: Vec<_> = [map, shared].into_iter().chain(coordinates.iter().copied()).collect();
-    asm0(b, &text, &format!("l,r,{}", super::repeat("r", rank)), &operands);
-}
-
 /// Closes this thread's group of bulk stores.
 pub fn commit(b: Builder<'_>) {
     asm0(b, "cp.async.bulk.commit_group;", "", &[]);
@@ -81,11 +54,6 @@ pub fn commit(b: Builder<'_>) {
 /// Waits until all but the last `pending` groups have read their shared memory.
 pub fn wait_read(b: Builder<'_>, pending: u32) {
     asm0(b, &format!("cp.async.bulk.wait_group.read {pending};"), "", &[]);
-}
-
-/// Waits until all but the last `pending` groups are done.
-pub fn wait_done(b: Builder<'_>, pending: u32) {
-    asm0(b, &format!("cp.async.bulk.wait_group {pending};"), "", &[]);
 }
 
 /// Brings a tensor map near.

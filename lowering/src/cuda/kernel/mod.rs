@@ -155,13 +155,7 @@ fn param_attributes<'c>(b: Builder<'c>, param: &Param) -> Attribute<'c> {
     }
 }
 
-/// The dynamic shared memory of the module's kernels, as an i32 address that is a multiple of 1024. Declares it at first use.
-pub fn dynamic_shared<'c>(b: Builder<'c>, module: &Module<'c>) -> Val<'c> {
-    let pointer = dynamic_shared_pointer(b, module);
-    b.op1("llvm.ptrtoint", &[pointer], b.context().int_type(32), &[])
-}
-
-/// The same as an `!llvm.ptr<3>`.
+/// The dynamic shared memory of the module's kernels, an `!llvm.ptr<3>` to a multiple of 1024. Declares it at first use.
 pub fn dynamic_shared_pointer<'c>(b: Builder<'c>, module: &Module<'c>) -> Val<'c> {
     const NAME: &str = "aitmlir_shared";
     // SAFETY: the module owns its body and outlives what is built here.

@@ -261,6 +261,11 @@ impl<'a, 'c> Elements<'a, 'c> {
         if value.r#type() == r#type { value } else { b.op1("arith.truncf", &[value], r#type, &[]) }
     }
 
+    /// A result in f32: what it was rounded from, where it was rounded.
+    pub fn unrounded(&self, b: Builder<'c>, value: Val<'c>) -> Val<'c> {
+        unrounded(value).unwrap_or_else(|| b.op1("arith.extf", &[value], b.context().f32_type(), &[]))
+    }
+
     /// Two 16-bit results in one word, by one instruction where both were rounded from f32.
     pub fn packed(&self, b: Builder<'c>, which: usize, values: [Val<'c>; 2]) -> Val<'c> {
         let bf16 = self.dtype(which) == Dtype::Bf16;

@@ -31,7 +31,7 @@ use crate::cuda::{
 };
 use aitmlir_dialects::{
     builder::Builder,
-    cute::author::{BuildError, Built, CuteBuilder, View},
+    cute::author::{Built, CuteBuilder, View},
     types::Val,
 };
 use kernel_launch::{KernelLaunch, Param};
@@ -138,12 +138,6 @@ pub fn emit_group<'c>(
     gemm.spec.emit(context, module, |b, args| built = gemm.body(b, module, args, region));
     built?;
     Ok(gemm.spec.launch())
-}
-
-impl From<BuildError> for Illegal {
-    fn from(error: BuildError) -> Self {
-        Illegal(error.to_string())
-    }
 }
 
 impl OperandSlot {

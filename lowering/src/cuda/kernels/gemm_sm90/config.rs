@@ -2,6 +2,7 @@
 
 use super::stream;
 use crate::cuda::{chip, kernel::COUNTER_BYTES, kernels::problem::Problem};
+use aitmlir_dialects::cute::author::BuildError;
 use kernel_launch::Expr;
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +56,12 @@ pub struct Config {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct Illegal(pub String);
+
+impl From<BuildError> for Illegal {
+    fn from(error: BuildError) -> Self {
+        Illegal(error.to_string())
+    }
+}
 
 impl Config {
     /// The default: two consumers in turn, 128x128 each.
@@ -293,6 +300,9 @@ impl Config {
         let columns = self.covers(problem)[1] as u32;
         if self.tma_store && self.split == 1 && !columns.is_multiple_of(width) {
             return fail(format!("{columns} columns are not a multiple of {width}"));
+        }
+        if problem.products() > 1 && !self.swapped && !columns.is_multiple_of(8) {
+            return fail(format!("{columns} columns of each product are not a multiple of 8"));
         }
         if problem.products() > 1 && (self.split > 1 || self.share > 1 || self.swapped && self.chains != 2) {
             return fail("two products are neither split nor shared, and two chains where transposed".to_owned());

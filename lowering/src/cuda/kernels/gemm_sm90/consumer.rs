@@ -1,14 +1,17 @@
 //! The consumers: warpgroups that multiply what the producer loaded, and hand the sums to the epilogue.
 
-use super::{Barrier, Frame, Schedule, tiles::Unit};
-use crate::cuda::emit::{
-    mbarrier,
-    scalar::ScalarOps,
-    sync, tma,
-    wgmma::{self, Sums},
+use super::{
+    Frame, Schedule,
+    tiles::Unit,
+    tiling::{Side, below},
 };
-use aitmlir_dialects::{builder::Builder, types::Val};
-use melior::ir::ValueLike;
+use crate::cuda::emit::{scalar::ScalarOps, sync, tma};
+use aitmlir_dialects::{
+    builder::Builder,
+    cute::author::{Built, Coords, CuteBuilder, TiledMma, View},
+    types::{Types, Val},
+};
+use cute_layout::atom::{Element, Operand};
 
 /// Named barriers: 0 is the CTA's.
 pub(super) const GROUP_BARRIER: i64 = 1;
@@ -30,50 +33,119 @@ pub struct Thread<'c> {
     pub lane: Val<'c>,
 }
 
+/// What a consumer multiplies, and what it adds to.
+#[derive(Clone, Copy)]
+pub(super) struct Product<'c> {
+    mma: TiledMma<'c>,
+    /// ((64, K), chains, steps, stages) of its lines of the left operand, in shared memory.
+    left: View<'c>,
+    /// ((columns, K), 1, steps, stages) of the right one.
+    right: View<'c>,
+    /// The sums of a thread: ((2, 2, columns / 8), chains, 1) in registers.
+    pub sums: View<'c>,
+    /// Where they are in the consumer's tile.
+    pub at: Coords<'c>,
+}
+
+impl<'c> Product<'c> {
+    /// Four sums of a chain from value `first` on: of 8 columns, two neighbours in one row and two in the row 8 below.
+    pub(super) fn four(&self, k: CuteBuilder<'c>, chain: i64, first: i64) -> Built<Vec<Val<'c>>> {
+        (first..first + 4).map(|value| k.load(self.sums, format!("({value},{chain},0)"))).collect()
+    }
+}
+
 impl<'a, 'c> Frame<'a, 'c> {
     /// The code of consumer warpgroup `group`.
-    pub(super) fn consume(&self, b: Builder<'c>, group: Val<'c>) {
+    pub(super) fn consume(&self, k: CuteBuilder<'c>, group: Val<'c>) -> Built<()> {
+        let b = k.builder();
         let id = b.and(b.sreg("tid.x"), b.c32(127));
         let thread = Thread { group, id, warp: b.shr_c(id, 5), lane: b.and(id, b.c32(31)) };
+        let product = self.product(k, thread)?;
         match self.gemm.config.schedule {
-            Schedule::Cooperative => self.cooperate(b, thread),
-            Schedule::PingPong => self.alternate(b, thread),
+            Schedule::Cooperative => self.cooperate(k, thread, &product)?,
+            Schedule::PingPong => self.alternate(k, thread, &product)?,
         }
         if !self.gemm.slots.out_maps.is_empty() {
             // Shared memory goes to another CTA when this one ends: the last stores must have read it.
             b.when(b.cmpi("eq", id, b.c32(0)), |b| tma::wait_read(b, 0));
         }
+        Ok(())
+    }
+
+    /// What a consumer has of the stages, and registers for its sums.
+    fn product(&self, k: CuteBuilder<'c>, thread: Thread<'c>) -> Built<Product<'c>> {
+        let (tiling, config) = (self.gemm.tiling(), &self.gemm.config);
+        let [rows, columns] = tiling.of_consumer();
+        let mma = self.instruction(k, columns)?;
+        let (mut left, right) = (self.stages(k, Side::Left, 0)?, self.stages(k, Side::Right, 0)?);
+        if config.sides() > 1 {
+            let tile = format!("[{rows}:1;{}:1;{}:1]", tiling.row(), config.stages);
+            left = k.tile(left, tile, format!("({},0,0)", below(config.sides())), &[thread.group])?;
+        }
+        let at = self.places(k, mma, [rows, columns], thread.id)?;
+        let sums = k.fragment_like(at, Element::F32)?;
+        let (left, right) =
+            (k.mma_part(mma, Operand::A, left, thread.id)?, k.mma_part(mma, Operand::B, right, thread.id)?);
+        Ok(Product { mma, left, right, sums, at })
+    }
+
+    /// The product by instructions of so many columns.
+    pub(super) fn instruction(&self, k: CuteBuilder<'c>, columns: i64) -> Built<TiledMma<'c>> {
+        k.tiled_mma(self.gemm.tiling().atom(columns), "(1,1,1):(0,0,0)", "[_;_;_]")
+    }
+
+    /// Where the sums of thread `thread` of a warpgroup are, in a tile of so many rows and columns.
+    pub(super) fn places(
+        &self,
+        k: CuteBuilder<'c>,
+        mma: TiledMma<'c>,
+        [rows, columns]: [i64; 2],
+        thread: Val<'c>,
+    ) -> Built<Coords<'c>> {
+        let whole = k.identity(k.make("shape", format!("({rows},{columns})"), &[])?)?;
+        k.mma_part(mma, Operand::C, whole, thread)
     }
 
     /// All consumers work on each unit.
-    fn cooperate(&self, b: Builder<'c>, thread: Thread<'c>) {
-        let zero = b.c32(0);
+    fn cooperate(&self, k: CuteBuilder<'c>, thread: Thread<'c>, product: &Product<'c>) -> Built<()> {
+        let b = k.builder();
         let [first, step] = self.walk(b);
-        let state = [vec![zero, zero], self.begin(b)].concat();
-        b.for_(first, self.units(b), step, &state, |b, index, state| {
-            let at = self.find(b, index, &state[2..]);
-            let ring = self.within(b, &at, |frame| frame.cooperate_on(b, thread, index, &state[..2]));
-            [ring, at].concat()
-        });
+        let state = [vec![b.c32(0)], self.begin(b)].concat();
+        k.for_([first, self.units(b), step], &state, |k, index, state| {
+            let at = self.find(k.builder(), index, &state[1..]);
+            let after =
+                self.within(k.builder(), &at, |frame| frame.cooperate_on(k, thread, product, index, state[0]))?;
+            Ok([vec![after], at].concat())
+        })?;
+        Ok(())
     }
 
-    /// One unit of [`Frame::cooperate`].
-    fn cooperate_on(&self, b: Builder<'c>, thread: Thread<'c>, index: Val<'c>, ring: &[Val<'c>]) -> Vec<Val<'c>> {
+    /// One unit of [`Frame::cooperate`]: the state of the ring after it.
+    fn cooperate_on(
+        &self,
+        k: CuteBuilder<'c>,
+        thread: Thread<'c>,
+        product: &Product<'c>,
+        index: Val<'c>,
+        state: Val<'c>,
+    ) -> Built<Val<'c>> {
+        let b = k.builder();
         let unit = self.unit(b, index);
-        let (sums, ring) = self.multiply(b, thread, &unit, ring);
+        let state = self.multiply(k, thread, product, &unit, state, |_| ())?;
         let rows = self.gemm.config.covers(self.gemm.problem)[0] / i64::from(self.gemm.config.consumers);
         let first = b.addi(unit.row, b.mul_c(thread.group, rows));
         if self.gemm.config.split > 1 {
-            self.meet(b, thread, &unit, &sums);
+            self.meet(k, thread, &unit, product)?;
         } else {
-            self.conclude(b, thread, &unit, first, &sums);
+            self.conclude(k, thread, &unit, first, product)?;
         }
-        ring
+        Ok(state)
     }
 
     /// The consumers take units in turn; barriers keep their products in order, so that no wait names a phase too far ahead.
-    fn alternate(&self, b: Builder<'c>, thread: Thread<'c>) {
-        let stages = i64::from(self.gemm.config.stages);
+    fn alternate(&self, k: CuteBuilder<'c>, thread: Thread<'c>, product: &Product<'c>) -> Built<()> {
+        let b = k.builder();
+        let states = 2 * i64::from(self.gemm.config.stages);
         let [first, grid] = self.walk(b);
         let mine = b.addi(thread.group, b.c32(ORDER_BARRIER));
         let other = b.subi(b.c32(2 * ORDER_BARRIER + 1), mine);
@@ -84,122 +156,84 @@ impl<'a, 'c> Frame<'a, 'c> {
         let begun = self.find(b, first, &self.begin(b));
         let done = b.muli(thread.group, self.within(b, &begun, |frame| frame.blocks));
         let state = [vec![done], begun].concat();
-        b.for_(start, units, b.mul_c(grid, 2), &state, |b, index, state| {
+        k.for_([start, units, b.mul_c(grid, 2)], &state, |k, index, state| {
+            let b = k.builder();
             let (done, next) = (state[0], b.addi(index, grid));
             let at = self.find(b, index, &state[1..]);
             let of_next = if self.same_depth() { at.clone() } else { self.find(b, next, &at) };
-            let blocks = self.within(b, &at, |frame| {
+            let blocks = self.within(b, &at, |frame| -> Built<Val<'c>> {
                 let unit = frame.unit(b, index);
-                let done = unit.done.unwrap_or(done);
-                let ring = [b.rem_c(done, stages), b.and(b.div_c(done, stages), b.c32(1))];
+                let begin = b.rem_c(unit.done.unwrap_or(done), states);
                 sync::named_barrier(b, mine, 256);
                 let others = b.cmpi("slt", next, units);
-                let (sums, _) = frame.multiply_then(b, thread, &unit, &ring, |b| {
+                frame.multiply(k, thread, product, &unit, begin, |b| {
                     b.when(others, |b| sync::named_arrive(b, other, 256));
-                });
-                frame.conclude(b, thread, &unit, unit.row, &sums);
-                frame.blocks
-            });
+                })?;
+                frame.conclude(k, thread, &unit, unit.row, product)?;
+                Ok(frame.blocks)
+            })?;
             let others = self.within(b, &of_next, |frame| frame.blocks);
-            [vec![b.addi(done, b.addi(blocks, others))], of_next].concat()
-        });
+            Ok([vec![b.addi(done, b.addi(blocks, others))], of_next].concat())
+        })?;
+        Ok(())
     }
 
     /// What becomes of the sums of a unit whose rows begin at `first`.
-    fn conclude(&self, b: Builder<'c>, thread: Thread<'c>, unit: &Unit<'c>, first: Val<'c>, sums: &[Sums<'c>]) {
+    fn conclude(
+        &self,
+        k: CuteBuilder<'c>,
+        thread: Thread<'c>,
+        unit: &Unit<'c>,
+        first: Val<'c>,
+        product: &Product<'c>,
+    ) -> Built<()> {
         if self.gemm.config.stream {
-            self.finish_stream(b, thread, unit, first, sums);
+            self.finish_stream(k, thread, unit, first, product)
         } else {
-            self.finish(b, thread, unit, first, sums);
+            self.finish(k, thread, unit, first, product)
         }
     }
 
+    /// The sums of a unit, from the stage of state `state` on: the state after it. One group of products stays under way while the next stage is awaited; `issued` runs
+    /// when the last one is on its way.
     fn multiply(
         &self,
-        b: Builder<'c>,
+        k: CuteBuilder<'c>,
         thread: Thread<'c>,
+        product: &Product<'c>,
         unit: &Unit<'c>,
-        ring: &[Val<'c>],
-    ) -> (Vec<Sums<'c>>, Vec<Val<'c>>) {
-        self.multiply_then(b, thread, unit, ring, |_| ())
-    }
-
-    /// The sums of a unit, one struct a chain. One group of products stays under way while the next stage is awaited; `issued` runs
-    /// when the last one is on its way.
-    fn multiply_then(
-        &self,
-        b: Builder<'c>,
-        thread: Thread<'c>,
-        unit: &Unit<'c>,
-        ring: &[Val<'c>],
+        state: Val<'c>,
         issued: impl FnOnce(Builder<'c>),
-    ) -> (Vec<Sums<'c>>, Vec<Val<'c>>) {
-        let config = &self.gemm.config;
-        let mut state: Vec<Val<'c>> = (0..config.chains).map(|_| Sums::zero(b, config.columns).value).collect();
-        state.extend([ring[0], ring[1], ring[0]]);
-        let state = b.for_(unit.first, unit.last, b.c32(1), &state, |b, block, state| {
-            let (sums, ring) = state.split_at(config.chains as usize);
-            let (stage, phase, before) = (ring[0], ring[1], ring[2]);
-            mbarrier::wait(b, self.barrier(b, stage, Barrier::Full), phase);
-            let sums: Vec<_> = sums.iter().map(|value| Sums { value: *value, n: config.columns }).collect();
-            let sums = self.products(b, thread, stage, sums);
-            wgmma::wait(b, 1);
-            self.release(b, thread, before, b.cmpi("sgt", block, unit.first));
-            let [next, next_phase] = self.next_stage(b, stage, phase);
-            sums.iter().map(|s| s.value).chain([next, next_phase, stage]).collect()
-        });
-        let (sums, ring) = state.split_at(config.chains as usize);
+    ) -> Built<Val<'c>> {
+        let b = k.builder();
+        let at_stage = self.gemm.tiling().at_stage(3);
+        k.fill(product.sums, b.float(b.context().f32_type(), 0.0))?;
+        k.wgmma_fence(&[product.sums])?;
+        let states = k.for_([unit.first, unit.last, b.c32(1)], &[state, state], |k, block, states| {
+            let b = k.builder();
+            let (state, before) = (states[0], states[1]);
+            let stage = k.stage(self.ring, state)?;
+            let (left, right) =
+                (k.slice(product.left, &at_stage, &[stage])?, k.slice(product.right, &at_stage, &[stage])?);
+            k.consumer_wait(self.ring, state)?;
+            k.wgmma_fence(&[])?;
+            k.gemm_async(product.mma, product.sums, left, right)?;
+            k.wgmma_commit()?;
+            // This stage's products go on; those of the stage before are over.
+            k.wgmma_wait(1, &[])?;
+            self.release(k, thread, before, b.cmpi("sgt", block, unit.first))?;
+            Ok(vec![k.next(self.ring, state)?, state])
+        })?;
         issued(b);
-        let sums: Vec<_> = sums.iter().map(|value| Sums { value: *value, n: config.columns }).collect();
-        let sums = wgmma::wait_for(b, &sums);
-        self.release(b, thread, ring[2], b.cmpi("sgt", unit.last, unit.first));
-        (sums, ring[..2].to_vec())
+        k.wgmma_wait(0, &[product.sums])?;
+        self.release(k, thread, states[1], b.cmpi("sgt", unit.last, unit.first))?;
+        Ok(states[0])
     }
 
-    /// This warp no longer reads a stage, where `done`: tells the producers that fill it.
-    fn release(&self, b: Builder<'c>, thread: Thread<'c>, stage: Val<'c>, done: Val<'c>) {
-        let share = i64::from(self.gemm.config.share);
+    /// This warp no longer reads the stage of a state, where `done`: tells the producers that fill it.
+    fn release(&self, k: CuteBuilder<'c>, thread: Thread<'c>, state: Val<'c>, done: Val<'c>) -> Built<()> {
+        let (b, share) = (k.builder(), i64::from(self.gemm.config.share));
         let tells = b.cmpi("slt", thread.lane, b.c32(share));
-        b.when(b.binary("arith.andi", tells, done), |b| {
-            let barrier = self.barrier(b, stage, Barrier::Empty);
-            match share {
-                1 => mbarrier::arrive(b, barrier),
-                _ => mbarrier::arrive_at(b, barrier, thread.lane),
-            }
-        });
-    }
-
-    /// The products of one stage, as one group.
-    fn products(&self, b: Builder<'c>, thread: Thread<'c>, stage: Val<'c>, mut sums: Vec<Sums<'c>>) -> Vec<Sums<'c>> {
-        let (gemm, config) = (self.gemm, &self.gemm.config);
-        let [a_bytes, b_bytes] = config.stage_bytes();
-        let (left, right) = match config.swapped {
-            true => (&gemm.problem.b, &gemm.problem.a),
-            false => (&gemm.problem.a, &gemm.problem.b),
-        };
-        // Lines of one box in memory: a box of the other kind has 64 lines of 64 elements of K, one after the other.
-        let box_bytes = config.block_k(gemm.problem) * 128;
-        let chain_bytes = 64 * 128;
-        let at = b.addi(self.shared, b.mul_c(stage, a_bytes + b_bytes));
-        let mut a_at = at;
-        if config.schedule == Schedule::Cooperative && config.consumers > 1 {
-            a_at = b.addi(a_at, b.mul_c(thread.group, chain_bytes * i64::from(config.chains)));
-        }
-        let (a_lead, b_lead) = (if left.inner { 16 } else { box_bytes }, if right.inner { 16 } else { box_bytes });
-        let a_desc = wgmma::descriptor(b, b.uniform(a_at), a_lead, 1024);
-        let b_desc = wgmma::descriptor(b, b.uniform(b.add_c(at, a_bytes)), b_lead, 1024);
-        let step = |inner: bool| if inner { 32 } else { 16 * 128 };
-        let one = b.c32(1);
-        wgmma::fence(b);
-        for k in 0..config.block_k(gemm.problem) / gemm.operand().k() {
-            let b_now = wgmma::advance(b, b_desc, k * step(right.inner));
-            for (chain, sum) in sums.iter_mut().enumerate() {
-                let a_now = wgmma::advance(b, a_desc, chain as i64 * chain_bytes + k * step(left.inner));
-                *sum = wgmma::mma(b, *sum, a_now, b_now, one, gemm.operand(), [!left.inner, !right.inner]);
-            }
-        }
-        wgmma::commit(b);
-        debug_assert!(sums.iter().all(|s| s.value.is_operation_result()));
-        sums
+        k.when(b.and(tells, done), |k| k.release(self.ring, state, (share > 1).then_some(thread.lane)))
     }
 }

@@ -2,151 +2,241 @@
 
 use super::{
     Frame,
-    consumer::{GROUP_BARRIER, Thread},
+    consumer::{GROUP_BARRIER, Product, Thread},
     tiles::Unit,
+    tiling::below,
 };
 use crate::cuda::{
-    emit::{matrix, memory, scalar::ScalarOps, sync, tma, wgmma::Sums},
+    emit::{i64c, memory, scalar::ScalarOps, sync, tma},
     kernels::{elements::Pair, problem::Int},
 };
 use aitmlir_dialects::{
     builder::Builder,
-    types::{Types, Val},
+    cute::author::{Built, Coords, CuteBuilder, TiledCopy, View},
+    types::Val,
 };
+use cute_layout::atom::{Element, Operand, Side as End};
 
 /// Sums of 64 rows of the kernel's matrix, of one product or two.
-struct Piece<'c> {
-    /// Its first row among those of the consumer.
-    row: i64,
-    sums: Vec<Val<'c>>,
-    /// Those with the second right operand; none where there is one product.
-    others: Vec<Val<'c>>,
+#[derive(Clone, Copy)]
+struct Piece {
+    /// Their chain.
+    chain: i64,
+    /// The chain of those with the second right operand, and the first of them in it; none where there is one product.
+    other: Option<[i64; 2]>,
 }
 
-impl<'c> Piece<'c> {
-    /// The four sums that a thread has of column group `group`, of one product or two.
-    fn four(&self, group: i64) -> (&[Val<'c>], Option<&[Val<'c>]>) {
-        let place = 4 * group as usize;
-        (&self.sums[place..][..4], (!self.others.is_empty()).then(|| &self.others[place..][..4]))
-    }
+/// Where a thread's sums are in the kernel's matrix.
+#[derive(Clone, Copy)]
+pub(super) struct Places<'c> {
+    /// Where they are in their tile, as [`Product::at`] has them.
+    at: Coords<'c>,
+    /// Row and column of the first one in the matrix.
+    row: Val<'c>,
+    column: Val<'c>,
+}
+
+/// What a thread needs for chunks of results that leave through shared memory.
+struct Staging<'c> {
+    store: TiledCopy<'c>,
+    /// A thread's results of a chunk: ((2, 2, columns / 8), 1, 1) in registers, in f32.
+    results: View<'c>,
+    /// The same rounded, where they are stored so.
+    rounded: Option<View<'c>>,
+    /// What the copy reads: ((values, atoms), 1, 1).
+    from: View<'c>,
+    /// Where it writes: ((values, atoms), 1, 1, buffers).
+    to: View<'c>,
 }
 
 impl<'a, 'c> Frame<'a, 'c> {
     /// The sums of a consumer's tile by rows. With two products a chain has the columns of both, or where swapped two chains are one of each.
-    fn pieces(&self, b: Builder<'c>, sums: &[Sums<'c>]) -> Vec<Piece<'c>> {
-        let chains: Vec<Vec<Val<'c>>> = sums.iter().map(|sum| sum.elements(b)).collect();
+    fn pieces(&self) -> Vec<Piece> {
         let two = self.gemm.problem.products() > 1;
         if two && self.gemm.config.swapped {
-            let mut chains = chains.into_iter();
-            let mut next = || chains.next().unwrap_or_default();
-            return vec![Piece { row: 0, sums: next(), others: next() }];
+            return vec![Piece { chain: 0, other: Some([1, 0]) }];
         }
-        let rows = (0..).step_by(64);
-        let piece = |(mut sums, row): (Vec<Val<'c>>, i64)| {
-            let others = if two { sums.split_off(sums.len() / 2) } else { vec![] };
-            Piece { row, sums, others }
-        };
-        chains.into_iter().zip(rows).map(piece).collect()
+        let second = 4 * self.gemm.config.covers(self.gemm.problem)[1] / 8;
+        let chains = 0..i64::from(self.gemm.config.chains);
+        chains.map(|chain| Piece { chain, other: two.then_some([chain, second]) }).collect()
+    }
+
+    /// Where sums are in the kernel's matrix whose tile begins at a row and a column.
+    pub(super) fn placed(&self, k: CuteBuilder<'c>, at: Coords<'c>, [row, column]: [Val<'c>; 2]) -> Built<Places<'c>> {
+        let (b, first) = (k.builder(), k.place(at, "(0,0,0)")?);
+        Ok(Places { at, row: b.addi(row, first[0]), column: b.addi(column, first[1]) })
     }
 
     /// Finishes a whole tile whose rows begin at `first`.
     pub(super) fn finish(
         &self,
-        b: Builder<'c>,
+        k: CuteBuilder<'c>,
         thread: Thread<'c>,
         unit: &Unit<'c>,
         first: Val<'c>,
-        sums: &[Sums<'c>],
-    ) {
-        let pieces = self.pieces(b, sums);
+        product: &Product<'c>,
+    ) -> Built<()> {
+        let places = self.placed(k, product.at, [first, unit.column])?;
         if self.gemm.config.tma_store {
-            self.staged(b, thread, unit, first, &pieces);
-            return;
+            return self.staged(k, thread, unit, first, product, &places);
         }
-        for piece in &pieces {
-            let row = b.add_c(first, piece.row);
+        for piece in self.pieces() {
             for group in 0..self.gemm.config.covers(self.gemm.problem)[1] / 8 {
-                for pair in self.pairs(b, thread, row, unit.column, group, piece.four(group)) {
-                    self.elements().store_pair(b, unit.batch, &pair);
+                for pair in self.sums_of(k, product, &places, piece, group)? {
+                    self.elements().store_pair(k.builder(), unit.batch, &pair);
                 }
             }
         }
+        Ok(())
     }
 
     /// The four sums of column group `group` (8 columns) that a thread has: rows r and r + 8.
-    fn pairs(
+    fn sums_of(
         &self,
-        b: Builder<'c>,
-        thread: Thread<'c>,
-        first: Val<'c>,
-        columns: Val<'c>,
+        k: CuteBuilder<'c>,
+        product: &Product<'c>,
+        places: &Places<'c>,
+        piece: Piece,
         group: i64,
-        (four, others): (&[Val<'c>], Option<&[Val<'c>]>),
-    ) -> [Pair<'c>; 2] {
-        let row = b.addi(first, b.addi(b.mul_c(thread.warp, 16), b.shr_c(thread.lane, 2)));
-        let column = b.addi(columns, b.add_c(b.mul_c(b.and(thread.lane, b.c32(3)), 2), 8 * group));
-        [0, 1].map(|half| {
-            let two = |four: &[Val<'c>]| [four[2 * half], four[2 * half + 1]];
-            Pair { row: b.add_c(row, 8 * half as i64), column, sums: two(four), others: others.map(two) }
-        })
+    ) -> Built<[Pair<'c>; 2]> {
+        let first = 4 * group;
+        let four = product.four(k, piece.chain, first)?;
+        let others = piece.other.map(|[chain, second]| product.four(k, chain, second + first)).transpose()?;
+        self.pairs(k, places, [first, piece.chain], &four, others.as_deref())
     }
 
-    /// Plain stores of four sums of one product, of what is inside the results.
+    /// Four sums, the first of which is value `value` of chain `chain`, as pairs of neighbours.
+    fn pairs(
+        &self,
+        k: CuteBuilder<'c>,
+        places: &Places<'c>,
+        [value, chain]: [i64; 2],
+        four: &[Val<'c>],
+        others: Option<&[Val<'c>]>,
+    ) -> Built<[Pair<'c>; 2]> {
+        let b = k.builder();
+        let pair = |first: usize| -> Built<Pair<'c>> {
+            let step = k.step(places.at, format!("({},{chain},0)", value + first as i64))?;
+            let two = |four: &[Val<'c>]| [four[first], four[first + 1]];
+            let (row, column) = (b.add_c(places.row, step[0]), b.add_c(places.column, step[1]));
+            Ok(Pair { row, column, sums: two(four), others: others.map(two) })
+        };
+        Ok([pair(0)?, pair(2)?])
+    }
+
+    /// Plain stores of four sums of one product, the first ones at these places, of what is inside the results.
     pub(super) fn store_four(
         &self,
-        b: Builder<'c>,
-        thread: Thread<'c>,
+        k: CuteBuilder<'c>,
         unit: &Unit<'c>,
-        first: Val<'c>,
-        columns: Val<'c>,
+        places: &Places<'c>,
         four: &[Val<'c>],
-    ) {
-        for pair in self.pairs(b, thread, first, columns, 0, (four, None)) {
-            self.elements().store_pair(b, unit.batch, &pair);
+    ) -> Built<()> {
+        for pair in self.pairs(k, places, [0, 0], four, None)? {
+            self.elements().store_pair(k.builder(), unit.batch, &pair);
         }
+        Ok(())
+    }
+
+    /// (rows, columns, buffers, consumers) of staged chunks, with `more` modes of one element behind the columns.
+    fn buffers(&self, k: CuteBuilder<'c>, more: usize) -> Built<View<'c>> {
+        let (b, tiling) = (k.builder(), self.gemm.tiling());
+        let pointer = memory::offset(b, self.shared, i64c(b, self.gemm.config.staging_offset()));
+        k.shared(pointer, tiling.result(), 1024, tiling.staging(more))
+    }
+
+    /// The coordinate of a consumer, behind `before`.
+    fn of_group(&self, before: &str) -> String {
+        format!("({before},{})", below(self.gemm.config.consumers.into()))
+    }
+
+    fn staging(&self, k: CuteBuilder<'c>, thread: Thread<'c>) -> Built<Staging<'c>> {
+        let tiling = self.gemm.tiling();
+        let columns = tiling.chunk_columns();
+        // What a thread has of a chunk is what it has of the sums of an instruction of so many columns.
+        let mma = self.instruction(k, columns)?;
+        let at = self.places(k, mma, [64, columns], thread.id)?;
+        let results = k.fragment_like(at, Element::F32)?;
+        let rounded = match self.gemm.problem.out_dtype.half() {
+            true => Some(k.fragment_like(at, tiling.result())?),
+            false => None,
+        };
+        let store = k.tiled_copy_for(tiling.store(), tiling.result(), mma, Operand::C)?;
+        let buffers = k.slice(self.buffers(k, 0)?, self.of_group("_,_,_"), &[thread.group])?;
+        let from = k.retile(store, rounded.unwrap_or(results))?;
+        let to = k.copy_part(store, End::Destination, buffers, thread.id)?;
+        Ok(Staging { store, results, rounded, from, to })
     }
 
     /// Through shared memory and TMA, in chunks of 128 bytes of the results' rows; two buffers a warpgroup.
-    fn staged(&self, b: Builder<'c>, thread: Thread<'c>, unit: &Unit<'c>, first: Val<'c>, pieces: &[Piece<'c>]) {
-        let config = &self.gemm.config;
-        let width = 128 / self.gemm.problem.out_dtype.bytes();
-        let chunks = if config.swapped { 1 } else { config.covers(self.gemm.problem)[1] / width };
-        let maps = &self.gemm.slots.out_maps;
-        let total = chunks as usize * pieces.len() * maps.len();
-        let buffers =
-            b.add_c(b.addi(self.shared, b.mul_c(thread.group, 2 * config.chunk_bytes())), config.staging_offset());
+    fn staged(
+        &self,
+        k: CuteBuilder<'c>,
+        thread: Thread<'c>,
+        unit: &Unit<'c>,
+        first: Val<'c>,
+        product: &Product<'c>,
+        places: &Places<'c>,
+    ) -> Built<()> {
+        let (b, config, pieces) = (k.builder(), &self.gemm.config, self.pieces());
+        let staging = self.staging(k, thread)?;
+        let columns = self.gemm.tiling().chunk_columns();
+        let chunks = config.covers(self.gemm.problem)[1] / columns;
+        let results = self.gemm.slots.out_maps.len();
+        let total = chunks as usize * pieces.len() * results;
         let barrier = b.add_c(thread.group, GROUP_BARRIER);
         let leader = b.cmpi("eq", thread.id, b.c32(0));
         let mut number = 0;
         for piece in pieces {
-            let row = b.add_c(first, piece.row);
+            let row = b.add_c(first, 64 * piece.chain);
             for chunk in 0..chunks {
-                let results = self.chunk_results(b, thread, unit, row, chunk * width, piece);
-                for (which, map) in maps.iter().enumerate() {
-                    let buffer = b.add_c(buffers, number % 2 * config.chunk_bytes());
+                let values = self.chunk_results(k, unit, product, places, piece, chunk * columns)?;
+                for which in 0..results {
+                    let buffer = number % 2;
                     // The buffer is free when its last store has read it: two stores ago, except where an odd number of chunks ended with it.
                     let pending = u32::from(number > 0 || total.is_multiple_of(2));
                     number += 1;
                     b.when(leader, |b| tma::wait_read(b, pending));
                     sync::named_barrier(b, barrier, 128);
-                    self.stage(b, thread, buffer, which, &results);
+                    self.stage(k, &staging, buffer, which, &values)?;
                     sync::fence_async_shared(b);
                     sync::named_barrier(b, barrier, 128);
-                    b.when(leader, |b| {
-                        let (n, m) = match config.swapped {
-                            true => (row, unit.column),
-                            false => (b.add_c(unit.column, chunk * width), row),
-                        };
-                        tma::store(b, self.args[*map], &self.out_coordinates(b, unit, which, n, m), buffer);
-                        tma::commit(b);
-                    });
+                    k.when(leader, |k| {
+                        let column = k.builder().add_c(unit.column, chunk * columns);
+                        self.store_chunk(k, thread, unit, [row, column], which, buffer)
+                    })?;
                 }
             }
         }
+        Ok(())
     }
 
-    /// Where a box of result `which` goes, as its map has the dimensions.
-    fn out_coordinates(&self, b: Builder<'c>, unit: &Unit<'c>, which: usize, n: Val<'c>, m: Val<'c>) -> Vec<Val<'c>> {
+    /// Stores a staged chunk of result `which`, whose first row and column in the kernel's matrix are given.
+    fn store_chunk(
+        &self,
+        k: CuteBuilder<'c>,
+        thread: Thread<'c>,
+        unit: &Unit<'c>,
+        [row, column]: [Val<'c>; 2],
+        which: usize,
+        buffer: i64,
+    ) -> Built<()> {
+        let (b, swapped) = (k.builder(), self.gemm.config.swapped);
+        let (n, m) = if swapped { (row, column) } else { (column, row) };
+        let (n, others) = self.out_coordinates(b, unit, which, n);
+        let at: Vec<_> = if swapped { [n, m] } else { [m, n] }.into_iter().chain(others.iter().copied()).collect();
+        let at = k.make("int_tuple", format!("(?{})", ",?".repeat(at.len() - 1)), &at)?;
+        let open = "_,".repeat(2 + others.len());
+        let buffers = self.buffers(k, others.len())?;
+        let from = k.slice(buffers, self.of_group(&format!("{open}{buffer}")), &[thread.group])?;
+        k.tma_store(self.args[self.gemm.slots.out_maps[which]], at, from)?;
+        tma::commit(b);
+        Ok(())
+    }
+
+    /// Where a box of result `which` goes whose first column is `n`: its place in the innermost dimension that columns are unfolded into, and those in the dimensions
+    /// that its map has behind the rows.
+    fn out_coordinates(&self, b: Builder<'c>, unit: &Unit<'c>, which: usize, n: Val<'c>) -> (Val<'c>, Vec<Val<'c>>) {
         // A number as the indices of what it is unfolded into, innermost first.
         let unfold = |number: Val<'c>, sizes: &[Int]| {
             let mut rest = number;
@@ -165,93 +255,45 @@ impl<'a, 'c> Frame<'a, 'c> {
         let inner = if along.is_empty() { n } else { along.remove(0) };
         let batch = self.gemm.problem.outputs().nth(which).and_then(|(place, _)| place.batch.as_ref());
         let batch = batch.map(|_| unit.batch);
-        [inner, m].into_iter().chain(along).chain(unfold(unit.batch, batches)).chain(batch).collect()
+        (inner, along.into_iter().chain(unfold(unit.batch, batches)).chain(batch).collect())
     }
 
-    /// The results of a chunk: for each group of 8 columns, two pairs of elements, each with all results.
+    /// The results of a chunk that begins at column `column` of the tile: those of each of the thread's elements, in the order of its sums.
     fn chunk_results(
         &self,
-        b: Builder<'c>,
-        thread: Thread<'c>,
+        k: CuteBuilder<'c>,
         unit: &Unit<'c>,
-        first: Val<'c>,
+        product: &Product<'c>,
+        places: &Places<'c>,
+        piece: Piece,
         column: i64,
-        piece: &Piece<'c>,
-    ) -> Vec<[[Vec<Val<'c>>; 2]; 2]> {
-        let config = &self.gemm.config;
-        let width = if config.swapped { i64::from(config.columns) } else { 128 / self.gemm.problem.out_dtype.bytes() };
-        let group = |group: i64| {
-            let group = column / 8 + group;
-            self.pairs(b, thread, first, unit.column, group, piece.four(group))
-                .map(|pair| self.elements().results(b, unit.batch, &pair))
-        };
-        (0..width / 8).map(group).collect()
+    ) -> Built<Vec<Vec<Val<'c>>>> {
+        let mut results = Vec::new();
+        for group in 0..self.gemm.tiling().chunk_columns() / 8 {
+            for pair in self.sums_of(k, product, places, piece, column / 8 + group)? {
+                results.extend(self.elements().results(k.builder(), unit.batch, &pair));
+            }
+        }
+        Ok(results)
     }
 
     /// Writes result `which` of a chunk into a buffer, in the layout of a box with 128-byte swizzle.
     fn stage(
         &self,
-        b: Builder<'c>,
-        thread: Thread<'c>,
-        buffer: Val<'c>,
+        k: CuteBuilder<'c>,
+        staging: &Staging<'c>,
+        buffer: i64,
         which: usize,
-        results: &[[[Vec<Val<'c>>; 2]; 2]],
-    ) {
-        let of = |pair: &[Vec<Val<'c>>; 2]| [pair[0][which], pair[1][which]];
-        if !self.gemm.problem.out_dtype.half() {
-            for (group, pairs) in results.iter().enumerate() {
-                self.stage_words(b, thread, buffer, group as i64, which, pairs.each_ref().map(of));
-            }
-            return;
+        values: &[Vec<Val<'c>>],
+    ) -> Built<()> {
+        for (number, results) in values.iter().enumerate() {
+            let value = self.elements().unrounded(k.builder(), results[which]);
+            k.store(value, staging.results, format!("({number},0,0)"))?;
         }
-        for (number, groups) in results.chunks(2).enumerate() {
-            let words: Vec<_> =
-                groups.iter().flatten().map(|pair| self.elements().packed(b, which, of(pair))).collect();
-            let address = self.matrix_address(b, thread, buffer, 2 * number as i64);
-            matrix::stmatrix(b, address, &words, self.gemm.config.swapped);
+        if let Some(rounded) = staging.rounded {
+            k.convert(staging.results, rounded)?;
         }
-    }
-
-    /// The address that this lane gives `stmatrix` for column groups `group` and `group + 1`.
-    fn matrix_address(&self, b: Builder<'c>, thread: Thread<'c>, buffer: Val<'c>, group: i64) -> Val<'c> {
-        let lane = thread.lane;
-        let in_matrix = b.and(lane, b.c32(7));
-        let second_rows = b.and(b.shr_c(lane, 3), b.c32(1));
-        let second_group = b.and(b.shr_c(lane, 4), b.c32(1));
-        let (row, piece) = if self.gemm.config.swapped {
-            // Matrices are stored transposed: the row in memory is the tile's column.
-            let row = b.addi(in_matrix, b.mul_c(b.add_c(second_group, group), 8));
-            (row, b.addi(b.mul_c(thread.warp, 2), second_rows))
-        } else {
-            let row = b.addi(b.mul_c(thread.warp, 16), b.addi(in_matrix, b.mul_c(second_rows, 8)));
-            (row, b.add_c(second_group, group))
-        };
-        let swizzled = b.mul_c(b.xor(piece, in_matrix), 16);
-        b.addi(buffer, b.addi(b.mul_c(row, 128), swizzled))
-    }
-
-    /// 32-bit results of one column group.
-    fn stage_words(
-        &self,
-        b: Builder<'c>,
-        thread: Thread<'c>,
-        buffer: Val<'c>,
-        group: i64,
-        which: usize,
-        values: [[Val<'c>; 2]; 2],
-    ) {
-        let i32 = b.context().int_type(32);
-        let row = b.addi(b.mul_c(thread.warp, 16), b.shr_c(thread.lane, 2));
-        let quarter = b.and(thread.lane, b.c32(3));
-        let piece = b.add_c(b.shr_c(quarter, 1), 2 * group);
-        let within = b.mul_c(b.and(quarter, b.c32(1)), 8);
-        for (i, values) in values.into_iter().enumerate() {
-            let row = b.add_c(row, 8 * i as i64);
-            let swizzled = b.mul_c(b.xor(piece, b.and(row, b.c32(7))), 16);
-            let address = b.addi(buffer, b.addi(b.mul_c(row, 128), b.addi(swizzled, within)));
-            let words =
-                values.map(|value| b.op1("arith.bitcast", &[self.elements().rounded(b, which, value)], i32, &[]));
-            memory::store_shared(b, address, &words);
-        }
+        let to = k.slice(staging.to, format!("(_,_,_,{buffer})"), &[])?;
+        k.copy(staging.store, staging.from, to)
     }
 }

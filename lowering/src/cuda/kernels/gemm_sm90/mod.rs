@@ -6,6 +6,8 @@
 //! With stream-K they share the blocks of K of the last waves' tiles evenly instead (see [`stream`]).
 //! With `split > 1` the sums of a tile are spread over CTAs along K; they meet through the workspace (see [`split`]).
 //! With `swapped` the kernel computes the transposed result, so that a small M becomes the instruction's N.
+//!
+//! Operands, products and staged results are written in the cute dialect: [`tiling`] says as layouts how a configuration cuts them.
 
 pub mod choose;
 mod config;
@@ -17,6 +19,7 @@ mod producer;
 mod split;
 mod stream;
 mod tiles;
+mod tiling;
 mod walk;
 
 pub use config::{Config, Illegal, Schedule};
@@ -27,12 +30,17 @@ use super::{
     problem::{Fold, Int, Params, Place, Problem, Region, grouped, one_form, operand_names},
 };
 use crate::cuda::{
-    emit::{mbarrier, scalar::ScalarOps, sync, tma, wgmma},
-    kernel::{KernelSpec, dynamic_shared},
+    emit::{i64c, memory, scalar::ScalarOps, sync, tma},
+    kernel::{KernelSpec, dynamic_shared_pointer},
 };
-use aitmlir_dialects::{builder::Builder, types::Val};
+use aitmlir_dialects::{
+    builder::Builder,
+    cute::author::{Built, CuteBuilder, Pipeline, View},
+    types::Val,
+};
 use kernel_launch::{Expr, KernelLaunch, MapSwizzle, Param, TensorMap, Workspace};
 use melior::{Context, ir::Module};
+use tiling::{Side, Tiling};
 
 /// A kernel that can be emitted: the problem, the configuration and the parameters.
 pub(super) struct Gemm<'p> {
@@ -118,8 +126,10 @@ pub(super) struct Frame<'a, 'c> {
     args: &'a [Val<'c>],
     /// The problem's first tile; none where it is the only problem.
     first: Option<Val<'c>>,
-    /// Address of the dynamic shared memory.
+    /// The dynamic shared memory, an `!llvm.ptr<3>`.
     shared: Val<'c>,
+    /// The stages.
+    ring: Pipeline<'c>,
     /// Rows and columns of the tiles' matrix (not swapped back) and blocks of K.
     m: Val<'c>,
     n: Val<'c>,
@@ -155,7 +165,9 @@ pub fn emit_group<'c>(
     }
     problems.iter().try_for_each(|problem| config.check(problem))?;
     let gemm = Gemm::new(name, problems, config);
-    gemm.spec.emit(context, module, |b, args| gemm.body(b, module, args, region));
+    let mut built = Ok(());
+    gemm.spec.emit(context, module, |b, args| built = gemm.body(CuteBuilder::new(b), module, args, region));
+    built?;
     Ok(gemm.spec.launch())
 }
 
@@ -192,12 +204,8 @@ impl<'p> Gemm<'p> {
         Gemm { problem, members: problems.len(), single, config, spec, slots }
     }
 
-    fn operand(&self) -> wgmma::Operand {
-        match self.problem.dtype {
-            super::problem::Dtype::Bf16 => wgmma::Operand::Bf16,
-            super::problem::Dtype::F32 => wgmma::Operand::Tf32,
-            _ => wgmma::Operand::F16,
-        }
+    fn tiling(&self) -> Tiling<'p> {
+        Tiling::new(self.config, self.problem)
     }
 
     /// Rows and columns of the tiles' matrix, matrices of the batch and blocks of K, from the parameters of a problem.
@@ -208,29 +216,29 @@ impl<'p> Gemm<'p> {
         [m, n, self.slots.batch.i32(b, args), blocks]
     }
 
-    fn body<'c>(&self, b: Builder<'c>, module: &Module<'c>, params: &[Val<'c>], region: Region<'_, 'c>) {
-        let config = &self.config;
-        let shared = dynamic_shared(b, module);
+    fn body<'c>(
+        &self,
+        k: CuteBuilder<'c>,
+        module: &Module<'c>,
+        params: &[Val<'c>],
+        region: Region<'_, 'c>,
+    ) -> Built<()> {
+        let (b, config) = (k.builder(), &self.config);
+        let shared = dynamic_shared_pointer(b, module);
+        let barriers = memory::offset(b, shared, i64c(b, config.barrier_offset(self.problem)));
+        let ring = k.pipeline(barriers, config.stages.into(), 1, config.releasing_warps().into())?;
         // Of a group, those of the first problem.
         let own = members::arguments(b, &self.spec.params, params, b.c32(0));
         let [m, n, batch, blocks] = self.sizes(b, &own);
         let (args, first) = (own.as_slice(), None);
-        let frame = Frame { gemm: self, params, args, first, shared, m, n, batch, blocks, region };
+        let frame = Frame { gemm: self, params, args, first, shared, ring, m, n, batch, blocks, region };
         let warp = b.uniform(b.div_c(b.sreg("tid.x"), 32));
-        b.when(b.cmpi("eq", warp, b.c32(0)), |b| {
-            b.when(sync::elect(b), |b| {
-                let operands = [Some(self.slots.a_map), Some(self.slots.b_map), self.slots.other_map];
-                let maps = operands.into_iter().flatten().chain(self.slots.out_maps.iter().copied());
-                for map in maps.filter(|map| matches!(self.spec.params[*map], Param::Map(_))) {
-                    tma::prefetch_map(b, params[map]);
-                }
-                for stage in 0..i64::from(config.stages) {
-                    mbarrier::init(b, frame.barrier(b, b.c32(stage), Barrier::Full), 1);
-                    mbarrier::init(b, frame.barrier(b, b.c32(stage), Barrier::Empty), config.releasing_warps());
-                }
-                mbarrier::fence_init(b);
-            });
-        });
+        k.when(b.cmpi("eq", warp, b.c32(0)), |k| {
+            k.when(sync::elect(k.builder()), |k| {
+                self.prefetch_maps(k.builder(), params);
+                k.pipeline_init(ring)
+            })
+        })?;
         // The next kernel's CTAs may come as soon as there is room for them: all of this one's are there then.
         sync::start_next_kernel(b);
         if config.overlap {
@@ -243,34 +251,37 @@ impl<'p> Gemm<'p> {
             sync::barrier(b);
         }
         let group = b.div_c(warp, 4);
-        b.if_(
+        k.if_(
             b.cmpi("eq", group, b.c32(0)),
             &[],
-            |b| {
+            |k| {
+                let b = k.builder();
                 if let Some([few, _]) = config.registers() {
                     sync::fewer_registers(b, few);
                 }
-                b.when(b.cmpi("eq", warp, b.c32(0)), |b| {
-                    b.when(sync::elect(b), |b| frame.produce(b));
-                });
-                vec![]
+                k.when(b.cmpi("eq", warp, b.c32(0)), |k| k.when(sync::elect(k.builder()), |k| frame.produce(k)))?;
+                Ok(vec![])
             },
-            |b| {
+            |k| {
+                let b = k.builder();
                 if let Some([_, many]) = config.registers() {
                     sync::more_registers(b, many);
                 }
-                frame.consume(b, b.add_c(group, -1));
-                vec![]
+                frame.consume(k, b.add_c(group, -1))?;
+                Ok(vec![])
             },
-        );
+        )?;
+        Ok(())
     }
-}
 
-/// The barriers of a stage.
-#[derive(Clone, Copy)]
-pub(super) enum Barrier {
-    Full,
-    Empty,
+    /// Brings the tensor maps near that all problems have in common.
+    fn prefetch_maps<'c>(&self, b: Builder<'c>, params: &[Val<'c>]) {
+        let operands = [Some(self.slots.a_map), Some(self.slots.b_map), self.slots.other_map];
+        let maps = operands.into_iter().flatten().chain(self.slots.out_maps.iter().copied());
+        for map in maps.filter(|map| matches!(self.spec.params[*map], Param::Map(_))) {
+            tma::prefetch_map(b, params[map]);
+        }
+    }
 }
 
 impl<'a, 'c> Frame<'a, 'c> {
@@ -287,22 +298,12 @@ impl<'a, 'c> Frame<'a, 'c> {
         }
     }
 
-    /// The address of a stage's barrier.
-    fn barrier(&self, b: Builder<'c>, stage: Val<'c>, which: Barrier) -> Val<'c> {
-        let config = &self.gemm.config;
-        let first = config.barrier_offset(self.gemm.problem);
-        let offset = match which {
-            Barrier::Full => first,
-            Barrier::Empty => first + 8 * i64::from(config.stages),
-        };
-        b.add_c(b.addi(self.shared, b.mul_c(stage, 8)), offset)
-    }
-
-    /// The stage after `stage`, and the parity of its phase.
-    fn next_stage(&self, b: Builder<'c>, stage: Val<'c>, phase: Val<'c>) -> [Val<'c>; 2] {
-        let next = b.add_c(stage, 1);
-        let wraps = b.cmpi("eq", next, b.c32(i64::from(self.gemm.config.stages)));
-        [b.select(wraps, b.c32(0), next), b.select(wraps, b.xor(phase, b.c32(1)), phase)]
+    /// (lines, K, stages) of an operand in shared memory, with `more` modes of one element behind K.
+    fn stages(&self, k: CuteBuilder<'c>, side: Side, more: usize) -> Built<View<'c>> {
+        let (b, tiling) = (k.builder(), self.gemm.tiling());
+        let before = if side == Side::Left { 0 } else { self.gemm.config.stage_bytes()[0] };
+        let pointer = memory::offset(b, self.shared, i64c(b, before));
+        k.shared(pointer, tiling.element(), 1024, tiling.stages(side, more))
     }
 }
 

@@ -1,151 +1,208 @@
 //! The producer: one thread that fills the ring through TMA.
 
-use super::{Barrier, Frame, tiles::Unit};
-use crate::cuda::{
-    emit::{mbarrier, scalar::ScalarOps, tma},
-    kernels::problem::Place,
+use super::{
+    Frame,
+    tiles::Unit,
+    tiling::{Side, below},
 };
-use aitmlir_dialects::{builder::Builder, types::Val};
+use crate::cuda::emit::scalar::ScalarOps;
+use aitmlir_dialects::{
+    cute::author::{Built, CuteBuilder, Tensor, View},
+    types::{Types, Val},
+};
+
+/// The stages as the producer sees them: (lines, K, stages), or (lines, K, 1, stages) of an operand with a matrix of the batch.
+#[derive(Clone, Copy)]
+struct Stages<'c> {
+    left: View<'c>,
+    right: View<'c>,
+}
+
+/// Where in an operand a block is: its first element of K, its first line, the matrix of the batch.
+#[derive(Clone, Copy)]
+struct Block<'c> {
+    depth: Val<'c>,
+    line: Val<'c>,
+    batch: Val<'c>,
+}
+
+/// How boxes arrive: the barrier that counts their bytes, and the CTAs of the cluster that get them, where it is not this one alone.
+#[derive(Clone, Copy)]
+struct Arrival<'c> {
+    full: Val<'c>,
+    mask: Option<Val<'c>>,
+}
 
 impl<'a, 'c> Frame<'a, 'c> {
     /// Loads all blocks of all units of this CTA, in order.
-    pub(super) fn produce(&self, b: Builder<'c>) {
+    pub(super) fn produce(&self, k: CuteBuilder<'c>) -> Built<()> {
+        let b = k.builder();
+        let stages = Stages {
+            left: self.stages(k, Side::Left, self.batched(Side::Left))?,
+            right: self.stages(k, Side::Right, self.batched(Side::Right))?,
+        };
         let units = self.units(b);
         let zero = b.c32(0);
         let [first, step] = self.walk(b);
-        let state = [vec![zero, zero], self.begin(b)].concat();
-        let ring = b.for_(first, units, step, &state, |b, index, state| {
-            let at = self.find(b, index, &state[2..]);
-            let ring = self.within(b, &at, |frame| frame.load_unit(b, index, &state[..2]));
-            [ring, at].concat()
-        });
+        let state = [vec![zero], self.begin(b)].concat();
+        let states = k.for_([first, units, step], &state, |k, index, state| {
+            let at = self.find(k.builder(), index, &state[1..]);
+            let after = self.within(k.builder(), &at, |frame| frame.load_unit(k, &stages, index, state[0]))?;
+            Ok([vec![after], at].concat())
+        })?;
         if self.gemm.config.share > 1 {
             // Other CTAs arrive at this one's barriers: its shared memory stays until the last has.
-            b.for_(zero, b.c32(i64::from(self.gemm.config.stages)), b.c32(1), &ring[..2], |b, _, ring| {
-                self.wait_empty(b, ring[0], ring[1]);
-                self.next_stage(b, ring[0], ring[1]).to_vec()
-            });
+            let count = b.c32(self.gemm.config.stages.into());
+            k.for_([zero, count, b.c32(1)], &states[..1], |k, _, state| {
+                k.acquire(self.ring, state[0])?;
+                Ok(vec![k.next(self.ring, state[0])?])
+            })?;
         }
+        Ok(())
     }
 
-    /// Loads all blocks of a unit.
-    fn load_unit(&self, b: Builder<'c>, index: Val<'c>, ring: &[Val<'c>]) -> Vec<Val<'c>> {
+    /// Has an operand a matrix of the batch as a dimension?
+    fn batched(&self, side: Side) -> usize {
+        usize::from(self.gemm.tiling().place(side).batch.is_some())
+    }
+
+    /// Loads all blocks of a unit, from the stage of a state on: the state after it.
+    fn load_unit(&self, k: CuteBuilder<'c>, stages: &Stages<'c>, index: Val<'c>, state: Val<'c>) -> Built<Val<'c>> {
+        let b = k.builder();
         let unit = self.unit(b, index);
         let burst = i64::from(self.gemm.config.burst);
-        b.for_(unit.first, unit.last, b.c32(burst), ring, |b, block, ring| {
-            self.wait_empty(b, ring[0], ring[1]);
-            // The blocks after the first that the unit still has, each with its stage.
+        let states = k.for_([unit.first, unit.last, b.c32(burst)], &[state], |k, block, state| {
+            let b = k.builder();
+            k.acquire(self.ring, state[0])?;
+            // The blocks after the first that the unit still has, each with its state.
             let mut more = Vec::new();
-            let mut next = self.next_stage(b, ring[0], ring[1]);
+            let mut next = k.next(self.ring, state[0])?;
             for i in 1..burst {
                 let block = b.add_c(block, i);
                 let inside = b.cmpi("slt", block, unit.last);
-                b.when(inside, |b| self.wait_empty(b, next[0], next[1]));
-                more.push((block, next[0], inside));
-                let after = self.next_stage(b, next[0], next[1]);
-                next = [0, 1].map(|i| b.select(inside, after[i], next[i]));
+                k.when(inside, |k| k.acquire(self.ring, next))?;
+                more.push((block, next, inside));
+                next = b.select(inside, k.next(self.ring, next)?, next);
             }
-            self.load_block(b, &unit, block, ring[0]);
-            for (block, stage, inside) in more {
-                b.when(inside, |b| self.load_block(b, &unit, block, stage));
+            self.load_block(k, stages, &unit, block, state[0])?;
+            for (block, state, inside) in more {
+                k.when(inside, |k| self.load_block(k, stages, &unit, block, state))?;
             }
-            next.to_vec()
-        })
+            Ok(vec![next])
+        })?;
+        Ok(states[0])
     }
 
-    /// Waits until all that read a stage are done with it.
-    fn wait_empty(&self, b: Builder<'c>, stage: Val<'c>, phase: Val<'c>) {
-        mbarrier::wait(b, self.barrier(b, stage, Barrier::Empty), b.xor(phase, b.c32(1)));
-    }
-
-    fn load_block(&self, b: Builder<'c>, unit: &Unit<'c>, block: Val<'c>, stage: Val<'c>) {
-        let (gemm, config) = (self.gemm, &self.gemm.config);
-        let [a_bytes, b_bytes] = config.stage_bytes();
+    /// Loads a block of K of both operands into the stage of a state.
+    fn load_block(
+        &self,
+        k: CuteBuilder<'c>,
+        stages: &Stages<'c>,
+        unit: &Unit<'c>,
+        block: Val<'c>,
+        state: Val<'c>,
+    ) -> Built<()> {
+        let (b, gemm, tiling) = (k.builder(), self.gemm, self.gemm.tiling());
+        let (config, slots) = (&gemm.config, &gemm.slots);
         let [rows, columns] = config.tile();
-        let full = self.barrier(b, stage, Barrier::Full);
-        mbarrier::expect(b, full, b.c32(i64::from(rows + columns) * 128));
-        let a_at = b.addi(self.shared, b.mul_c(stage, a_bytes + b_bytes));
-        let b_at = b.add_c(a_at, a_bytes);
+        let full = k.expect(self.ring, state, b.c32(i64::from(rows + columns) * 128))?;
+        let stage = k.stage(self.ring, state)?;
+        let of_stage = |stages: View<'c>, side| k.slice(stages, tiling.at_stage(2 + self.batched(side)), &[stage]);
+        let (left, right) = (of_stage(stages.left, Side::Left)?, of_stage(stages.right, Side::Right)?);
         let depth = b.mul_c(block, config.block_k(gemm.problem));
-        let (left, right) = match config.swapped {
-            true => (&gemm.problem.b, &gemm.problem.a),
-            false => (&gemm.problem.a, &gemm.problem.b),
-        };
-        if let Some(other) = gemm.slots.other_map {
-            self.load_two(b, unit, [a_at, b_at], depth, full, other);
-            return;
+        let rows = Block { depth, line: unit.row, batch: unit.batch };
+        let columns = Block { line: unit.column, ..rows };
+        let arrival = Arrival { full, mask: None };
+        if let Some(other) = slots.other_map {
+            return self.load_two(k, [left, right], [rows, columns], arrival, other);
         }
-        let boxes = [(left, gemm.slots.a_map, a_at, unit.row), (right, gemm.slots.b_map, b_at, unit.column)];
-        for (i, (place, map, mut at, mut line)) in boxes.into_iter().enumerate() {
-            let lines = config.loaded_lines(gemm.problem)[i];
-            let common = config.share > 1 && config.across == (i == 0);
-            if common {
-                let first = b.mul_c(self.rank(b), i64::from(lines));
-                line = b.addi(line, first);
-                at = b.addi(at, b.mul_c(first, 128));
+        for (side, part, map, at) in [(Side::Left, left, slots.a_map, rows), (Side::Right, right, slots.b_map, columns)]
+        {
+            if config.share == 1 || config.across != (side == Side::Left) {
+                self.load(k, side, part, map, at, arrival)?;
+                continue;
             }
-            self.load_operand(b, place, self.args[map], at, [depth, line, unit.batch], lines, full, common);
+            // Each CTA of the cluster loads its part of the lines for all.
+            let lines = i64::from(config.loaded_lines(gemm.problem)[usize::from(side == Side::Right)]);
+            let rank = self.rank(b);
+            let part = self.lines(k, side, part, lines, below(config.share.into()), &[rank])?;
+            let mask = b.int(b.context().int_type(16), (1 << config.share) - 1);
+            let at = Block { line: b.addi(at.line, b.mul_c(rank, lines)), ..at };
+            self.load(k, side, part, map, at, Arrival { mask: Some(mask), ..arrival })?;
         }
+        Ok(())
     }
 
-    /// A stage of two products. Where swapped, boxes of 64 lines of the two right operands alternate, so that a consumer has one chain of each.
+    /// A block of two products. Where swapped, boxes of 64 lines of the two right operands alternate, so that a consumer has one chain of each.
     fn load_two(
         &self,
-        b: Builder<'c>,
-        unit: &Unit<'c>,
-        [left_at, right_at]: [Val<'c>; 2],
-        depth: Val<'c>,
-        full: Val<'c>,
+        k: CuteBuilder<'c>,
+        [left, right]: [View<'c>; 2],
+        [rows, columns]: [Block<'c>; 2],
+        arrival: Arrival<'c>,
         other: usize,
-    ) {
-        let (gemm, config) = (self.gemm, &self.gemm.config);
-        let (problem, slots) = (gemm.problem, &gemm.slots);
-        let [left_lines, right_lines] = config.loaded_lines(problem);
-        let load = |place: &Place, map: usize, at: Val<'c>, line: Val<'c>, lines: u32| {
-            self.load_operand(b, place, self.args[map], at, [depth, line, unit.batch], lines, full, false);
-        };
+    ) -> Built<()> {
+        let (b, gemm, config) = (k.builder(), self.gemm, &self.gemm.config);
+        let slots = &gemm.slots;
+        let [left_lines, right_lines] = config.loaded_lines(gemm.problem).map(i64::from);
         let pair = |number: i64| if number == 0 { slots.right_map(config) } else { other };
         if config.swapped {
-            load(&problem.a, slots.b_map, right_at, unit.column, right_lines);
+            self.load(k, Side::Right, right, slots.b_map, columns, arrival)?;
             for number in 0..2 * i64::from(config.consumers) {
-                let line = b.add_c(unit.row, number / 2 * 64);
-                load(&problem.b, pair(number % 2), b.add_c(left_at, number * 64 * 128), line, left_lines);
+                let part = self.lines(k, Side::Left, left, left_lines, number.to_string(), &[])?;
+                let at = Block { line: b.add_c(rows.line, number / 2 * 64), ..rows };
+                self.load(k, Side::Left, part, pair(number % 2), at, arrival)?;
             }
-            return;
+            return Ok(());
         }
-        load(&problem.a, slots.a_map, left_at, unit.row, left_lines);
+        self.load(k, Side::Left, left, slots.a_map, rows, arrival)?;
         for number in 0..2 {
-            let at = b.add_c(right_at, number * i64::from(right_lines) * 128);
-            load(&problem.b, pair(number), at, unit.column, right_lines);
+            let part = self.lines(k, Side::Right, right, right_lines, number.to_string(), &[])?;
+            self.load(k, Side::Right, part, pair(number), columns, arrival)?;
         }
+        Ok(())
     }
 
-    /// One operand's part of a stage: one box (two where there are more than 256 lines) where K is contiguous, else one for each 128 bytes of lines.
-    #[allow(clippy::too_many_arguments)] // the place of a box in global and shared memory
-    fn load_operand(
+    /// A part of an operand's stage: number `number` (text, with the integer of a `?` in it) of parts of `lines` lines.
+    fn lines(
         &self,
-        b: Builder<'c>,
-        place: &Place,
-        map: Val<'c>,
-        at: Val<'c>,
-        [depth, line, batch]: [Val<'c>; 3],
-        lines: u32,
-        full: Val<'c>,
-        common: bool,
-    ) {
-        let width = if place.inner { 256 } else { self.gemm.config.block_k(self.gemm.problem) };
-        for first in (0..i64::from(lines)).step_by(width as usize) {
-            let line = b.add_c(line, first);
-            let mut coordinates = if place.inner { vec![depth, line] } else { vec![line, depth] };
-            if place.batch.is_some() {
-                coordinates.push(batch);
-            }
-            let at = b.add_c(at, first * 128);
-            if common {
-                tma::load_for_all(b, at, map, &coordinates, full, (1 << self.gemm.config.share) - 1);
-            } else {
-                tma::load(b, at, map, &coordinates, full);
-            }
+        k: CuteBuilder<'c>,
+        side: Side,
+        stage: View<'c>,
+        lines: i64,
+        number: String,
+        leaves: &[Val<'c>],
+    ) -> Built<View<'c>> {
+        if stage.size(0) == Some(lines) {
+            return Ok(stage);
         }
+        let (tile, zero) = if self.batched(side) > 0 { (";1:1", ",0") } else { ("", "") };
+        let tile = format!("[{lines}:1;{}:1{tile}]", self.gemm.tiling().row());
+        k.tile(stage, tile, format!("({number},0{zero})"), leaves)
+    }
+
+    /// Loads a part of an operand's stage: one box where K is contiguous, else one for each 128 bytes of lines.
+    fn load(
+        &self,
+        k: CuteBuilder<'c>,
+        side: Side,
+        part: View<'c>,
+        map: usize,
+        at: Block<'c>,
+        arrival: Arrival<'c>,
+    ) -> Built<()> {
+        let b = k.builder();
+        let lines = part.size(0).unwrap_or(1);
+        let of_box = self.gemm.tiling().box_lines(side, lines);
+        for number in 0..lines / of_box {
+            let to = self.lines(k, side, part, of_box, number.to_string(), &[])?;
+            let mut place = vec![b.add_c(at.line, number * of_box), at.depth];
+            if self.batched(side) > 0 {
+                place.push(at.batch);
+            }
+            let place = k.make("int_tuple", format!("(?{})", ",?".repeat(place.len() - 1)), &place)?;
+            k.tma_load(self.args[map], place, to, arrival.full, arrival.mask)?;
+        }
+        Ok(())
     }
 }

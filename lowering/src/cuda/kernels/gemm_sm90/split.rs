@@ -6,12 +6,13 @@
 
 use super::{
     Frame,
-    consumer::{CONSUMERS_BARRIER, Thread},
+    consumer::{CONSUMERS_BARRIER, Product, Thread},
     tiles::Unit,
 };
-use crate::cuda::emit::{i64c, memory, scalar::ScalarOps, sync, wgmma::Sums};
+use crate::cuda::emit::{i64c, memory, scalar::ScalarOps, sync};
 use aitmlir_dialects::{
     builder::Builder,
+    cute::author::{Built, CuteBuilder},
     types::{Types, Val},
 };
 
@@ -26,23 +27,29 @@ enum Sums4<'c> {
 
 impl<'a, 'c> Frame<'a, 'c> {
     /// Writes this part's sums, waits for the others and finishes this part's share of the tile.
-    pub(super) fn meet(&self, b: Builder<'c>, thread: Thread<'c>, unit: &Unit<'c>, sums: &[Sums<'c>]) {
-        let config = &self.gemm.config;
+    pub(super) fn meet(
+        &self,
+        k: CuteBuilder<'c>,
+        thread: Thread<'c>,
+        unit: &Unit<'c>,
+        product: &Product<'c>,
+    ) -> Built<()> {
+        let (b, config) = (k.builder(), &self.gemm.config);
         let threads = 128 * config.consumers;
         let number = b.addi(b.mul_c(thread.group, 128), thread.id);
         let barrier = b.c32(CONSUMERS_BARRIER);
         let (Some(partial), Some(counters)) = (self.gemm.slots.partial, self.gemm.slots.counters) else {
             // The stages are free when no consumer multiplies any more.
             sync::named_barrier(b, barrier, threads);
-            self.write_sums(b, Sums4::Cluster, unit, sums, number);
+            self.write_sums(k, Sums4::Cluster, unit, product, number)?;
             sync::cluster_barrier(b);
-            self.add_share(b, thread, unit, Sums4::Cluster);
+            self.add_share(k, thread, unit, Sums4::Cluster)?;
             // No CTA may end while others read its shared memory.
             sync::cluster_barrier(b);
-            return;
+            return Ok(());
         };
         let place = Sums4::Workspace(self.args[partial]);
-        self.write_sums(b, place, unit, sums, number);
+        self.write_sums(k, place, unit, product, number)?;
         let counter = memory::offset(b, self.args[counters], b.wide(b.mul_c(unit.tile, 4)));
         let split = i64::from(config.split);
         sync::named_barrier(b, barrier, threads);
@@ -54,31 +61,46 @@ impl<'a, 'c> Frame<'a, 'c> {
             memory::count_up(b, counter, last);
         });
         sync::named_barrier(b, barrier, threads);
-        self.add_share(b, thread, unit, place);
+        self.add_share(k, thread, unit, place)
     }
 
-    fn write_sums(&self, b: Builder<'c>, place: Sums4<'c>, unit: &Unit<'c>, sums: &[Sums<'c>], number: Val<'c>) {
-        for (chain, sum) in sums.iter().enumerate() {
-            for (group, values) in sum.elements(b).chunks(4).enumerate() {
-                let four = b.c32(chain as i64 * self.groups() + group as i64);
-                match place {
-                    Sums4::Workspace(base) => {
-                        memory::store_f32(b, self.partial(b, base, unit, unit.part, four, number), values);
-                    }
-                    Sums4::Cluster => memory::store_shared_f32(b, self.shared_sums(b, four, number), values),
+    fn write_sums(
+        &self,
+        k: CuteBuilder<'c>,
+        place: Sums4<'c>,
+        unit: &Unit<'c>,
+        product: &Product<'c>,
+        number: Val<'c>,
+    ) -> Built<()> {
+        let b = k.builder();
+        for (four, values) in (0..).zip(self.all_sums(k, product)?.chunks(4)) {
+            let four = b.c32(four);
+            match place {
+                Sums4::Workspace(base) => {
+                    memory::store_f32(b, self.partial(b, base, unit, unit.part, four, number), values);
                 }
+                Sums4::Cluster => memory::store_shared_f32(b, self.shared_sums(b, four, number), values),
             }
         }
+        Ok(())
+    }
+
+    /// All sums of a thread, chain after chain.
+    pub(super) fn all_sums(&self, k: CuteBuilder<'c>, product: &Product<'c>) -> Built<Vec<Val<'c>>> {
+        let of_chain = |chain: i64| (0..self.groups()).map(move |group| product.four(k, chain, 4 * group));
+        let fours = (0..i64::from(self.gemm.config.chains)).flat_map(of_chain).collect::<Built<Vec<_>>>()?;
+        Ok(fours.concat())
     }
 
     /// The address of four sums in this CTA's shared memory.
     fn shared_sums(&self, b: Builder<'c>, four: Val<'c>, number: Val<'c>) -> Val<'c> {
         let within = b.addi(b.mul_c(four, 128 * i64::from(self.gemm.config.consumers)), number);
-        b.addi(self.shared, b.mul_c(within, 16))
+        let first = b.op1("llvm.ptrtoint", &[self.shared], b.context().int_type(32), &[]);
+        b.addi(first, b.mul_c(within, 16))
     }
 
     /// Groups of 8 columns of a tile.
-    fn groups(&self) -> i64 {
+    pub(super) fn groups(&self) -> i64 {
         i64::from(self.gemm.config.columns) / 8
     }
 
@@ -102,8 +124,8 @@ impl<'a, 'c> Frame<'a, 'c> {
     }
 
     /// Adds up the pieces (four sums of each lane of a warp) number `part`, `part + split`, ... of the tile; the CTA's warps share them.
-    fn add_share(&self, b: Builder<'c>, thread: Thread<'c>, unit: &Unit<'c>, place: Sums4<'c>) {
-        let config = &self.gemm.config;
+    fn add_share(&self, k: CuteBuilder<'c>, thread: Thread<'c>, unit: &Unit<'c>, place: Sums4<'c>) -> Built<()> {
+        let (b, config) = (k.builder(), &self.gemm.config);
         let warps = 4 * i64::from(config.consumers);
         let split = i64::from(config.split);
         let pieces = self.groups() * i64::from(config.chains) * warps;
@@ -111,7 +133,8 @@ impl<'a, 'c> Frame<'a, 'c> {
         let start = b.addi(unit.part, b.mul_c(warp, split));
         // Several pieces at once where they have few parts: their loads overlap.
         let at_once = (8 / split).clamp(1, 4).min((pieces + split * warps - 1) / (split * warps));
-        b.for_(start, b.c32(pieces), b.c32(split * warps * at_once), &[], |b, first, _| {
+        k.for_([start, b.c32(pieces), b.c32(split * warps * at_once)], &[], |k, first, _| {
+            let b = k.builder();
             let taken: Vec<_> = (0..at_once)
                 .map(|i| {
                     let piece = b.add_c(first, i * split * warps);
@@ -124,30 +147,33 @@ impl<'a, 'c> Frame<'a, 'c> {
                 .collect();
             for (inside, four, owner, sums) in taken {
                 match inside {
-                    Some(inside) => b.when(inside, |b| self.store_piece(b, thread, unit, [four, owner], &sums)),
-                    None => self.store_piece(b, thread, unit, [four, owner], &sums),
+                    Some(inside) => k.when(inside, |k| self.store_piece(k, thread, unit, [four, owner], &sums))?,
+                    None => self.store_piece(k, thread, unit, [four, owner], &sums)?,
                 }
             }
-            vec![]
-        });
+            Ok(vec![])
+        })?;
+        Ok(())
     }
 
     /// Finishes four sums: group `four` of the tile's columns (of all chains), warp `owner`.
     fn store_piece(
         &self,
-        b: Builder<'c>,
+        k: CuteBuilder<'c>,
         thread: Thread<'c>,
         unit: &Unit<'c>,
         [four, owner]: [Val<'c>; 2],
         sums: &[Val<'c>],
-    ) {
-        let config = &self.gemm.config;
+    ) -> Built<()> {
+        let (b, config) = (k.builder(), &self.gemm.config);
         let (chain, group) = (b.div_c(four, self.groups()), b.rem_c(four, self.groups()));
-        let group_of_warps = b.div_c(owner, 4);
-        let rows = b.addi(b.mul_c(group_of_warps, 64 * i64::from(config.chains)), b.mul_c(chain, 64));
-        let owner = Thread { group: group_of_warps, id: thread.id, warp: b.rem_c(owner, 4), lane: thread.lane };
+        let rows = b.addi(b.mul_c(b.div_c(owner, 4), 64 * i64::from(config.chains)), b.mul_c(chain, 64));
         let columns = b.addi(unit.column, b.mul_c(group, 8));
-        self.store_four(b, owner, unit, b.addi(unit.row, rows), columns, sums);
+        // Where that warp's sums of 8 columns are.
+        let of_owner = b.addi(b.mul_c(b.rem_c(owner, 4), 32), thread.lane);
+        let at = self.places(k, self.instruction(k, 8)?, [64, 8], of_owner)?;
+        let places = self.placed(k, at, [b.addi(unit.row, rows), columns])?;
+        self.store_four(k, unit, &places, sums)
     }
 
     /// The sums of all parts in order, loaded many parts at a time so that the loads overlap.

@@ -10,11 +10,15 @@
 
 use super::{
     Frame,
-    consumer::{GROUP_BARRIER, Thread},
+    consumer::{GROUP_BARRIER, Product, Thread},
     tiles::Unit,
 };
-use crate::cuda::emit::{i64c, memory, scalar::ScalarOps, sync, wgmma::Sums};
-use aitmlir_dialects::{builder::Builder, types::Val};
+use crate::cuda::emit::{i64c, memory, scalar::ScalarOps, sync};
+use aitmlir_dialects::{
+    builder::Builder,
+    cute::author::{Built, CuteBuilder},
+    types::Val,
+};
 
 /// Blocks of K that a CTA has at least, where there are fewer tiles than CTAs: less is not worth a meeting.
 pub(super) const LEAST_BLOCKS: i64 = 4;
@@ -88,44 +92,45 @@ impl<'a, 'c> Frame<'a, 'c> {
     /// Gives the sums of a unit to whoever has the tile's first block; whoever has it adds up all and finishes the tile.
     pub(super) fn finish_stream(
         &self,
-        b: Builder<'c>,
+        k: CuteBuilder<'c>,
         thread: Thread<'c>,
         unit: &Unit<'c>,
         first: Val<'c>,
-        sums: &[Sums<'c>],
-    ) {
+        product: &Product<'c>,
+    ) -> Built<()> {
+        let b = k.builder();
         let later = b.cmpi("sgt", unit.first, b.c32(0));
-        b.if_(
+        k.if_(
             later,
             &[],
-            |b| {
-                self.give(b, thread, sums);
-                vec![]
+            |k| {
+                self.give(k, thread, product)?;
+                Ok(vec![])
             },
-            |b| {
-                let own: Vec<Val<'c>> = sums.iter().flat_map(|sum| sum.elements(b)).collect();
-                let all = self.take(b, thread, unit, &own);
-                let of_chain = all.len() / sums.len().max(1);
-                let chains = all.chunks(of_chain.max(1)).zip(sums);
-                let sums: Vec<_> = chains.map(|(values, sum)| Sums::of(b, values, sum.n)).collect();
-                self.finish(b, thread, unit, first, &sums);
-                vec![]
+            |k| {
+                self.take(k, thread, unit, product)?;
+                self.finish(k, thread, unit, first, product)?;
+                Ok(vec![])
             },
-        );
+        )?;
+        Ok(())
     }
 
     /// Writes this CTA's sums into its place of the workspace and raises its flag.
-    fn give(&self, b: Builder<'c>, thread: Thread<'c>, sums: &[Sums<'c>]) {
+    fn give(&self, k: CuteBuilder<'c>, thread: Thread<'c>, product: &Product<'c>) -> Built<()> {
+        let b = k.builder();
         let number = b.sreg("ctaid.x");
-        for (four, values) in sums.iter().flat_map(|sum| sum.elements(b)).collect::<Vec<_>>().chunks(4).enumerate() {
+        for (four, values) in self.all_sums(k, product)?.chunks(4).enumerate() {
             memory::store_f32(b, self.given(b, thread, number, four), values);
         }
         sync::named_barrier(b, b.add_c(thread.group, GROUP_BARRIER), 128);
         b.when(b.cmpi("eq", thread.id, b.c32(0)), |b| memory::count_up(b, self.flag(b, thread, number), b.c32(1)));
+        Ok(())
     }
 
     /// Adds what the other CTAs of a tile have given to this one's sums, where there are others.
-    fn take(&self, b: Builder<'c>, thread: Thread<'c>, unit: &Unit<'c>, own: &[Val<'c>]) -> Vec<Val<'c>> {
+    fn take(&self, k: CuteBuilder<'c>, thread: Thread<'c>, unit: &Unit<'c>, product: &Product<'c>) -> Built<()> {
+        let b = k.builder();
         let Division { base, extra, .. } = self.division(b);
         let mine = self.range_of(b, b.sreg("ctaid.x"));
         // The range that the tile's last block is in. Ranges with a block more come first.
@@ -137,7 +142,8 @@ impl<'a, 'c> Frame<'a, 'c> {
         let shares = b.cmpi("slt", unit.last, self.blocks);
         let last = b.select(shares, last, mine);
         let leader = b.cmpi("eq", thread.id, b.c32(0));
-        b.for_(b.add_c(mine, 1), b.add_c(last, 1), b.c32(1), own, |b, range, sums| {
+        k.for_([b.add_c(mine, 1), b.add_c(last, 1), b.c32(1)], &[], |k, range, _| {
+            let b = k.builder();
             let number = self.range_of(b, range);
             b.when(leader, |b| {
                 let flag = self.flag(b, thread, number);
@@ -146,19 +152,25 @@ impl<'a, 'c> Frame<'a, 'c> {
                 memory::count_up(b, flag, b.c32(1));
             });
             sync::named_barrier(b, b.add_c(thread.group, GROUP_BARRIER), 128);
-            let mut sums = sums.to_vec();
+            let groups = self.groups();
+            let fours: Vec<i64> = (0..i64::from(self.gemm.config.chains) * groups).collect();
             // Some loads at a time, which overlap; more would not fit the registers.
-            for (i, eight) in sums.chunks_mut(4 * 8).enumerate() {
-                let load = |(j, _): (usize, &[Val<'c>])| {
-                    memory::load_f32_shared_with_others(b, self.given(b, thread, number, 8 * i + j), 4)
+            for eight in fours.chunks(8) {
+                let load = |four: &i64| {
+                    memory::load_f32_shared_with_others(b, self.given(b, thread, number, *four as usize), 4)
                 };
-                let loaded: Vec<_> = eight.chunks(4).enumerate().map(load).collect();
-                for (sum, value) in eight.iter_mut().zip(loaded.into_iter().flatten()) {
-                    *sum = b.addf(*sum, value);
+                let loaded: Vec<_> = eight.iter().map(load).collect();
+                for (four, values) in eight.iter().zip(loaded) {
+                    let (chain, first) = (four / groups, four % groups * 4);
+                    let own = product.four(k, chain, first)?;
+                    for (value, (own, other)) in (first..).zip(own.into_iter().zip(values)) {
+                        k.store(b.addf(own, other), product.sums, format!("({value},{chain},0)"))?;
+                    }
                 }
             }
-            sums
-        })
+            Ok(vec![])
+        })?;
+        Ok(())
     }
 
     /// The address of four sums (number `four` of each thread) that a CTA gives.
