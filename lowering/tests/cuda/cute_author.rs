@@ -139,6 +139,55 @@ fn loads_within_bounds_by_every_atom() {
     }
 }
 
+/// A kernel of one thread a pair of columns that reverses the rows of a matrix: elements at coordinates that are computed, and a copy by an atom alone.
+fn reverse<'c>(b: Builder<'c>, args: &[Val<'c>]) -> Built<()> {
+    let k = CuteBuilder::new(b);
+    let (row, thread) = (b.sreg("ctaid.x"), b.sreg("tid.x"));
+    let sizes = "(?{min=0,max=4096},?{min=0,max=4096})";
+    let from = k.global(args[0], Element::F16, 2, format!("{sizes}:(?{{i64}},1)"), &args[2..5])?;
+    let to = k.global(args[1], Element::F16, 4, format!("{sizes}:(?{{i64,div=2}},1)"), &args[2..5])?;
+    k.when(b.cmpi("slt", b.mul_c(thread, 2), args[3]), |k| {
+        let b = k.builder();
+        let at = "(?{min=0,max=4095},?{min=0,max=2047})";
+        let pair = k.tile(to, "[1:1;2:1]", at, &[row, thread])?;
+        let pair = k.slice(pair, "(0,_)", &[])?;
+        let both = k.fragment_like(pair, Element::F16)?;
+        for i in 0..2 {
+            let column = b.subi(b.subi(args[3], b.c32(1 + i)), b.mul_c(thread, 2));
+            let value = k.load_at(from, "(?{min=0,max=4095},?{min=0,max=4095})", &[row, column])?;
+            k.store(value, both, format!("({i})"))?;
+        }
+        k.copy(k.atom("universal.32", Element::F16)?, both, pair)
+    })
+}
+
+#[test]
+fn elements_at_computed_coordinates_and_copies_by_an_atom() {
+    let (m, n) = (Expr::Dim(0), Expr::Dim(1));
+    let pointer = |operand| Param::Pointer { operand, offset: 0.into() };
+    let spec = KernelSpec {
+        dims: ["m", "n"].map(str::to_owned).to_vec(),
+        operands: ["from", "to"].map(str::to_owned).to_vec(),
+        params: vec![pointer(0), pointer(1), Param::I32(m.clone()), Param::I32(n.clone()), Param::I64(n)],
+        grid: [m, 1.into(), 1.into()],
+        ..KernelSpec::new("reverse")
+    };
+    for (rows, columns) in [(1, 2), (3, 70), (5, 256)] {
+        let context = new_context();
+        let mut module = Module::new(Location::unknown(&context));
+        let mut built = Ok(());
+        spec.emit(&context, &module, |b, args| built = reverse(b, args));
+        built.unwrap();
+        let ptx = codegen::ptx(&context, &mut module, chip::chip("sm_80").unwrap()).unwrap();
+        let matrix: Vec<u8> = (0..rows * columns * 2).map(|i| (i * 7 % 251 + 1) as u8).collect();
+        let operands = [Buffer::Input(matrix.clone()), Buffer::Output(matrix.len())];
+        let out = simulate::launch(&ptx, &spec.launch(), &[rows as i64, columns as i64], 4, &operands).remove(0);
+        let reversed = |row: &[u8]| row.chunks(2).rev().flatten().copied().collect::<Vec<u8>>();
+        let expected: Vec<u8> = matrix.chunks(2 * columns).flat_map(reversed).collect();
+        assert_eq!(out, expected, "{rows}x{columns}");
+    }
+}
+
 #[test]
 fn mistakes_are_told_where_they_are_made() {
     let context = new_context();
@@ -152,6 +201,8 @@ fn mistakes_are_told_where_they_are_made() {
         assert_eq!(found, "cute.make_stride C2: operand 0 becomes the leaf ?{i64}, which is an i64, got i32");
         let found = say(k.tiled_copy("cp.async.cg.16", Element::F16, "(16,8):(8,1)", "(1,4):(0,1)").err());
         assert!(found.starts_with("cute.make_tiled_copy tiled_copy: "), "{found}");
+        let found = say(k.atom("universal.7", Element::F16).err());
+        assert!(found.contains("universal.7"), "{found}");
         let fragment = k.layout("(8,4):(1,8)", &[]).and_then(|_| k.make("shape", "(8,", &[]));
         assert!(say(fragment.err()).starts_with("cute.make_shape "));
     });
