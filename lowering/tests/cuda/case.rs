@@ -12,7 +12,7 @@ use aitmlir_lowering::cuda::{
     ptxas::Assembled,
 };
 use kernel_launch::{Expr, KernelLaunch};
-use melior::ir::{Location, Module, operation::OperationLike};
+use melior::ir::{Location, Module, ValueLike, operation::OperationLike};
 
 pub type Code<'a> = &'a dyn for<'c> Fn(Builder<'c>, Val<'c>, &[Val<'c>]) -> Vec<Val<'c>>;
 
@@ -24,7 +24,7 @@ pub fn identity<'c>(_: Builder<'c>, sum: Val<'c>, _: &[Val<'c>]) -> Vec<Val<'c>>
 fn bias_relu<'c>(b: Builder<'c>, sum: Val<'c>, extras: &[Val<'c>]) -> Vec<Val<'c>> {
     use aitmlir_dialects::types::Types;
     let f32 = b.context().f32_type();
-    let bias = b.op1("arith.extf", &[extras[0]], f32, &[]);
+    let bias = if extras[0].r#type() == f32 { extras[0] } else { b.op1("arith.extf", &[extras[0]], f32, &[]) };
     vec![b.binary("arith.maximumf", b.addf(sum, bias), b.float(f32, 0.0))]
 }
 

@@ -4,9 +4,11 @@ use crate::{
     case::{Case, Kernel, PLAIN, decode, encode, random},
     simulate::{self, Buffer},
 };
+use aitmlir_dialects::{builder::Builder, types::Val};
 use aitmlir_lowering::cuda::kernels::{
     gemm_sm80,
-    problem::{Dtype, Problem},
+    gemm_sm90::Config,
+    problem::{Dtype, Place, Problem},
     sequences::Sequences,
 };
 use kernel_launch::Expr;
@@ -31,15 +33,37 @@ fn problem(case: &Case, groups: usize) -> Problem {
     problem
 }
 
-/// Computes groups of these many rows, `case.m` of which is nothing, and compares with sums in f64.
+/// The same with a second right operand behind the first.
+fn two_products(case: &Case, groups: usize) -> Problem {
+    let mut problem = problem(case, groups);
+    problem.extras.iter_mut().for_each(|extra| extra.operand += 1);
+    problem.out.operand += 1;
+    problem.other = Some(Place { operand: 2, ..problem.b.clone() });
+    if let Some(groups) = &mut problem.groups {
+        (groups.offsets, groups.record) = (groups.offsets + 1, groups.record + 1);
+    }
+    problem
+}
+
+/// A B + A B1
+fn sum_of_two<'c>(b: Builder<'c>, sum: Val<'c>, extras: &[Val<'c>]) -> Vec<Val<'c>> {
+    vec![b.addf(sum, extras[0])]
+}
+
+/// Computes groups of these many rows (`case.m` counts for nothing), and compares with sums in f64.
 fn run(case: Case, sizes: &[usize], kernel: Kernel, sms: i64) {
+    compute(case, sizes, kernel, sms, false);
+}
+
+fn compute(case: Case, sizes: &[usize], kernel: Kernel, sms: i64, two: bool) {
     let total: usize = sizes.iter().sum();
     let case = Case { m: total, ..case };
     let Case { n, k, dtype, out, .. } = case;
-    let problem = problem(&case, sizes.len());
-    let (ptx, launch) = kernel.compile(&[problem], case.code());
+    let problem = if two { two_products(&case, sizes.len()) } else { problem(&case, sizes.len()) };
+    let (ptx, launch) = kernel.compile(&[problem], if two { &sum_of_two } else { case.code() });
     let rounded = |values: Vec<f32>| decode(&encode(&values, dtype), dtype);
     let (a, b) = (rounded(random(total * k, 1)), rounded(random(sizes.len() * n * k, 2)));
+    let other = rounded(random(sizes.len() * n * k, 4));
     let bias = rounded(random(sizes.len() * n, 3));
     let ends = sizes.iter().scan(0, |end, size| {
         *end += size;
@@ -52,6 +76,9 @@ fn run(case: Case, sizes: &[usize], kernel: Kernel, sms: i64) {
         other => encode(values, other),
     };
     let mut buffers = vec![Buffer::Input(raw(&a)), Buffer::Input(raw(&b))];
+    if two {
+        buffers.push(Buffer::Input(raw(&other)));
+    }
     if case.bias {
         buffers.push(Buffer::Input(encode(&bias, dtype)));
     }
@@ -62,9 +89,11 @@ fn run(case: Case, sizes: &[usize], kernel: Kernel, sms: i64) {
     for (group, ends) in offsets.windows(2).enumerate() {
         for (row, column) in (ends[0]..ends[1]).flat_map(|row| (0..n).map(move |column| (row, column))) {
             let of_a = |p: usize| f64::from(a[if case.inner[0] { row * k + p } else { p * total + row }]);
-            let of_b =
-                |p: usize| f64::from(b[group * n * k + if case.inner[1] { column * k + p } else { p * n + column }]);
-            let sum: f64 = (0..k).map(|p| of_a(p) * of_b(p)).sum();
+            let of_b = |b: &[f32], p: usize| {
+                f64::from(b[group * n * k + if case.inner[1] { column * k + p } else { p * n + column }])
+            };
+            let of_both = |p: usize| of_b(&b, p) + if two { of_b(&other, p) } else { 0.0 };
+            let sum: f64 = (0..k).map(|p| of_a(p) * of_both(p)).sum();
             let want = if case.bias { (sum + f64::from(bias[group * n + column])).max(0.0) } else { sum };
             let want = f64::from(decode(&encode(&[want as f32], out), out)[0]);
             let got = f64::from(found[row * n + column]);
@@ -129,5 +158,80 @@ fn operands_of_any_type() {
         let case = with(dtype, Dtype::S32, false);
         run(Case { k: 48, ..case }, SIZES[0], Kernel::Sm80(gemm_sm80::Config::SMALL), 4);
         run(Case { k: 33, inner: [false, false], ..case }, SIZES[0], Kernel::Sm80(narrow(dtype)), 4);
+    }
+}
+
+/// Those of the sizes with rows: a tensor map has no dimension of size 0.
+fn sizes() -> impl Iterator<Item = &'static &'static [usize]> {
+    SIZES.iter().filter(|sizes| sizes.iter().sum::<usize>() > 0)
+}
+
+#[test]
+fn the_kernel_of_sm_90a_walks_groups_of_any_size() {
+    for config in [Config::PING_PONG, Config::cooperative(1, 64, 3), Config::single(1, 64, 3, 2)] {
+        Kernel::Sm90(config).assemble(&problem(&PLAIN, 5));
+        for sizes in sizes() {
+            run(Case { n: 136, k: 72, bias: true, ..PLAIN }, sizes, Kernel::Sm90(config), 3);
+        }
+    }
+    let many = [5; 70];
+    run(Case { n: 72, k: 72, ..PLAIN }, &many, Kernel::Sm90(Config { chains: 1, ..Config::PING_PONG }), 4);
+    // Pieces of three boxes, an odd number: waits count the stores of those before.
+    run(Case { n: 200, k: 72, ..PLAIN }, &[130, 70, 56], Kernel::Sm90(Config::cooperative(1, 192, 3)), 1);
+}
+
+#[test]
+fn few_rows_of_many_groups_are_columns_on_sm_90a() {
+    for sizes in [&[5, 0, 16, 1, 10][..], &[40, 3, 0, 21]] {
+        let config = Config { swapped: true, ..Config::single(2, 16, 4, 1) };
+        run(Case { n: 136, k: 72, bias: true, ..PLAIN }, sizes, Kernel::Sm90(config), 2);
+        let config = Config { swapped: true, ..Config::single(1, 64, 3, 2) };
+        run(Case { n: 136, k: 72, ..PLAIN }, sizes, Kernel::Sm90(config), 3);
+    }
+}
+
+#[test]
+fn layouts_results_and_plain_stores_on_sm_90a() {
+    for inner in [[true, false], [false, true], [false, false]] {
+        run(Case { n: 136, k: 72, inner, ..PLAIN }, SIZES[0], Kernel::Sm90(Config::cooperative(1, 128, 3)), 2);
+    }
+    run(Case { n: 136, k: 72, out: Dtype::F32, ..PLAIN }, SIZES[0], Kernel::Sm90(Config::PING_PONG), 2);
+    let bf16 = Case { dtype: Dtype::Bf16, out: Dtype::Bf16, bias: true, ..PLAIN };
+    run(Case { n: 136, k: 72, ..bf16 }, SIZES[0], Kernel::Sm90(Config::PING_PONG), 2);
+    let plain = Config { tma_store: false, ..Config::cooperative(1, 64, 3) };
+    run(Case { n: 67, k: 72, bias: true, ..PLAIN }, SIZES[0], Kernel::Sm90(plain), 2);
+}
+
+#[test]
+fn columns_of_two_products_are_whole_rows_of_a_swizzle() {
+    let config = Config { tma_store: false, ..Config::single(1, 88, 11, 1) };
+    let refused = config.check(&two_products(&PLAIN, 3)).unwrap_err().to_string();
+    assert_eq!(refused, "44 columns of each product are not a multiple of 8");
+}
+
+#[test]
+fn parts_of_tiles_of_groups_are_refused() {
+    let problem = problem(&PLAIN, 3);
+    let split = Config { split: 2, cluster: true, ..Config::cooperative(1, 64, 3) };
+    let stream = Config { stream: true, ..Config::cooperative(1, 64, 3) };
+    for config in [split, stream, Config::PING_PONG.sharing(2, false)] {
+        let refused = config.check(&problem).unwrap_err().to_string();
+        assert_eq!(refused, "tiles of groups of rows are whole, and share no operand");
+    }
+}
+
+#[test]
+fn two_products_of_a_group_are_one() {
+    let case = Case { n: 96, k: 72, ..PLAIN };
+    compute(case, SIZES[0], Kernel::Sm80(gemm_sm80::Config::SMALL), 4, true);
+    for config in [
+        Config::cooperative(1, 128, 3),
+        Config::PING_PONG,
+        Config { swapped: true, ..Config::single(2, 64, 4, 1) },
+        Config { swapped: true, ..Config::single(2, 16, 4, 1) },
+        Config { tma_store: false, ..Config::cooperative(1, 64, 3) },
+    ] {
+        compute(case, SIZES[0], Kernel::Sm90(config), 3, true);
+        compute(case, &[70, 0, 1, 79], Kernel::Sm90(config), 3, true);
     }
 }

@@ -86,7 +86,7 @@ pub(super) fn emit_problems<'c>(
     let mut variants: Vec<KernelLaunch> = Vec::new();
     let name = |number: usize| if number == 0 { whole.name.to_owned() } else { format!("{}_v{number}", whole.name) };
     let illegal = |cause: Illegal| Unsupported(format!("has no legal configuration: {cause}"));
-    if whole.chip.hopper && problem.dtype.half() && problem.groups.is_none() {
+    if whole.chip.hopper && problem.dtype.half() {
         let mut add = |problems: &[Problem], also: Option<Expr>| -> Result<(), Unsupported> {
             for (when, config) in hopper(problems, whole.tuning) {
                 let name = name(variants.len());
@@ -132,7 +132,7 @@ fn divisor(e: &Expr) -> i64 {
     }
 }
 
-fn known(e: &Expr) -> Option<i64> {
+pub(super) fn known(e: &Expr) -> Option<i64> {
     if let Expr::Const(n) = e { Some(*n) } else { None }
 }
 
@@ -190,7 +190,10 @@ fn hopper(problems: &[Problem], tuning: &Tuning) -> Vec<(Option<Expr>, Config)> 
     // A tensor map has no dimension of size 0; in a group such a problem has no map.
     let some = |e: &Expr| if known(e).is_none_or(|n| n == 0) { Some(Expr::Const(0).less(e.clone())) } else { None };
     let loads = match problems {
-        [problem] => both(both(loads, some(&problem.k)), both(some(&problem.n), some(&problem.m))),
+        [problem] => {
+            let groups = problem.groups.as_ref().and_then(|groups| some(&groups.count));
+            both(both(both(loads, groups), some(&problem.k)), both(some(&problem.n), some(&problem.m)))
+        }
         _ => loads,
     };
     let size = |e: &Expr, unknown: i64| known(e).unwrap_or(unknown);
@@ -202,21 +205,29 @@ fn hopper(problems: &[Problem], tuning: &Tuning) -> Vec<(Option<Expr>, Config)> 
             k: size(&problem.k, 1024),
             batch: size(&problem.batch, 1),
         };
-        let sizes: Vec<_> = problems.iter().map(sizes).collect();
+        let sizes: Vec<_> = match problems {
+            [Problem { groups: Some(groups), .. }] => gemm_groups::sizes(&sizes(&problems[0]), groups, unknown),
+            _ => problems.iter().map(sizes).collect(),
+        };
         match (sizes.as_slice(), problems) {
+            (_, [Problem { groups: Some(_), .. }]) => choose_for_group(&sizes, problems, stores),
             ([sizes], [problem]) => choose(*sizes, problem, stores, tuning),
             _ => choose_for_group(&sizes, problems, stores),
         }
     };
     let mut list = Vec::new();
     let most = problems.iter().map(|problem| problem.m.clone()).reduce(|most, m| most.max(m)).unwrap_or(0.into());
-    if known(&most).is_none() {
+    let groups = problems.iter().find_map(|problem| problem.groups.as_ref());
+    // Of groups of rows, those that each has on average.
+    let count = groups.map_or(1.into(), |groups| groups.count.clone());
+    if known(&most).is_none() || known(&count).is_none() {
         for rows in [16, 64] {
-            let few = chosen(rows).map(|config| (both(loads.clone(), Some(most.clone().less(rows + 1))), config));
+            let limit = count.clone() * rows + 1;
+            let few = chosen(rows).map(|config| (both(loads.clone(), Some(most.clone().less(limit))), config));
             list.extend(few);
         }
     }
-    let many = if problems.len() > 1 { MANY_ROWS_OF_GROUP } else { MANY_ROWS };
+    let many = if problems.len() > 1 || groups.is_some() { MANY_ROWS_OF_GROUP } else { MANY_ROWS };
     list.extend(chosen(many).map(|config| (loads, config)));
     list
 }

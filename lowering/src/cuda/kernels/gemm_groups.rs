@@ -2,7 +2,8 @@
 
 use super::{
     Operand, Whole,
-    gemm::{broadcast, broadcast_stride, plain_problem, tidy},
+    gemm::{broadcast, broadcast_stride, known, plain_problem, tidy},
+    gemm_sm90::choose::Sizes,
     problem::{Extra, Problem},
     sequences::Sequences,
 };
@@ -48,4 +49,17 @@ pub(super) fn problem(whole: &Whole<'_, '_>) -> Result<Problem, Unsupported> {
     });
     tidy(&mut problem);
     Ok(problem)
+}
+
+/// Groups whose number is known at run time only.
+const MANY_GROUPS: i64 = 8;
+
+/// The groups of a product as if all had the same number of rows: `rows` where that is known at run time only.
+pub(super) fn sizes(all: &Sizes, groups: &Sequences, rows: i64) -> Vec<Sizes> {
+    let count = known(&groups.count).unwrap_or(MANY_GROUPS);
+    let m = match (known(&groups.total), known(&groups.count)) {
+        (Some(total), Some(count)) => total / count.max(1),
+        _ => rows,
+    };
+    vec![Sizes { m: m.max(1), batch: 1, ..*all }; usize::try_from(count).unwrap_or(0)]
 }

@@ -35,14 +35,14 @@ fn element<'c>(b: Builder<'c>, array: Val<'c>, problem: Val<'c>, each: &[Param])
 pub fn find<'c>(
     b: Builder<'c>,
     tile: Val<'c>,
-    count: usize,
+    count: Val<'c>,
     from: [Val<'c>; 2],
     tiles: impl FnOnce(Builder<'c>, Val<'c>) -> Val<'c>,
 ) -> Vec<Val<'c>> {
     let i32_type = b.context().int_type(32);
     let before = b.region(&[i32_type; 2], |b, at| {
         let end = b.addi(at[1], tiles(b, at[0]));
-        let more = b.cmpi("slt", at[0], b.c32(count as i64 - 1));
+        let more = b.cmpi("slt", b.add_c(at[0], 1), count);
         let further = b.and(b.cmpi("sge", tile, end), more);
         b.op("scf.condition", &[further, at[0], at[1], end], &[], &[], vec![]);
     });

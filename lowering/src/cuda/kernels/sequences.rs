@@ -92,6 +92,27 @@ impl SequenceSlots {
         offsets: [Val<'c>; 2],
         reports: bool,
     ) -> Sequence<'c> {
+        let (own, failed, failure) = self.examined(b, args, number, offsets);
+        if reports {
+            b.when(failed, |b| self.record(b, args, failure));
+        }
+        own
+    }
+
+    /// Records a failed check: its code and its two numbers.
+    fn record<'c>(&self, b: Builder<'c>, args: &[Val<'c>], [code, value, expected]: [Val<'c>; 3]) {
+        let arguments = [code, self.site.i64(b, args), value, expected];
+        record_failure(b, args[self.record], &arguments);
+    }
+
+    /// Sequence `number` of these offsets, whether they are wrong, and what is wrong with them.
+    fn examined<'c>(
+        &self,
+        b: Builder<'c>,
+        args: &[Val<'c>],
+        number: Val<'c>,
+        offsets: [Val<'c>; 2],
+    ) -> (Sequence<'c>, Val<'c>, [Val<'c>; 3]) {
         let [start, end] = offsets.map(|offset| self.long(b, offset));
         let next = b.add_c(number, 1);
         let (zero, total) = (i64c(b, 0), self.total.i64(b, args));
@@ -114,13 +135,26 @@ impl SequenceSlots {
             [b.select(broken, why, code), b.select(broken, found, value), b.select(broken, limit, expected)]
         });
         let failed = b.cmpi("ne", failure[0], zero);
-        if reports {
-            let [code, value, expected] = failure;
-            let arguments = [code, self.site.i64(b, args), value, expected];
-            b.when(failed, |b| record_failure(b, args[self.record], &arguments));
-        }
         let length = b.select(failed, b.c32(0), narrow(b, b.subi(end, start)));
-        Sequence { start: narrow(b, start), length }
+        (Sequence { start: narrow(b, start), length }, failed, failure)
+    }
+
+    /// The rows of tiles that all sequences have, of tiles of `rows` rows, counted by a whole warp: an i32, the same in all lanes. It is 0 where any offset is wrong, which is recorded
+    /// where `reports` (an i1).
+    pub fn row_tiles<'c>(&self, b: Builder<'c>, args: &[Val<'c>], rows: i64, reports: Val<'c>) -> Val<'c> {
+        let lane = b.and(b.sreg("tid.x"), b.c32(31));
+        let state = b.for_(lane, self.count(b, args), b.c32(32), &[b.c32(0); 2], |b, number, state| {
+            let (own, failed, failure) = self.examined(b, args, number, self.offsets(b, args, number));
+            b.when(b.and(failed, reports), |b| self.record(b, args, failure));
+            let wrong = b.select(failed, b.c32(1), state[1]);
+            vec![b.addi(state[0], b.ceil_div_c(own.length, rows)), wrong]
+        });
+        let (mut sum, mut wrong) = (state[0], state[1]);
+        for mask in [16, 8, 4, 2, 1] {
+            sum = b.addi(sum, b.shuffle_xor(sum, mask));
+            wrong = b.or(wrong, b.shuffle_xor(wrong, mask));
+        }
+        b.uniform(b.select(b.cmpi("ne", wrong, b.c32(0)), b.c32(0), sum))
     }
 
     /// Offset `number` (an i32), as the operand has it.
@@ -151,8 +185,7 @@ impl SequenceSlots {
         let (zero, total) = (i64c(b, 0), self.total.i64(b, args));
         let none = b.and(b.cmpi("eq", count, b.c32(0)), b.cmpi("eq", thread, b.c32(0)));
         b.when(b.and(none, b.cmpi("ne", total, zero)), |b| {
-            let arguments = [i64c(b, FailCode::NotEqual as i64), self.site.i64(b, args), zero, total];
-            record_failure(b, args[self.record], &arguments);
+            self.record(b, args, [i64c(b, FailCode::NotEqual as i64), zero, total]);
         });
     }
 

@@ -181,7 +181,7 @@ impl<'p> Gemm<'p> {
         }
         let of = |b: Builder<'c>, problem: Val<'c>| members::arguments(b, &self.spec.params, params, problem);
         let [rows, columns] = self.config.tile().map(i64::from);
-        let at = members::find(b, index, self.members, [b.c32(0), b.c32(0)], |b, problem| {
+        let at = members::find(b, index, b.c32(self.members as i64), [b.c32(0), b.c32(0)], |b, problem| {
             let args = of(b, problem);
             let (m, n) = (self.slots.m.i32(b, &args), self.slots.n.i32(b, &args));
             b.muli(b.muli(b.ceil_div_c(m, rows), b.ceil_div_c(n, columns)), self.slots.batch.i32(b, &args))

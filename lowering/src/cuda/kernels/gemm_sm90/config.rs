@@ -184,9 +184,9 @@ impl Config {
     /// Tiles of the results of all problems, or groups of tiles that share an operand.
     pub(super) fn tiles(&self, problems: &[Problem]) -> Expr {
         let of_one = |problem: &Problem| {
-            let (m, n) = if self.swapped { (&problem.n, &problem.m) } else { (&problem.m, &problem.n) };
             let [rows, columns] = self.reach(problem);
-            m.clone().ceil_div(rows) * n.clone().ceil_div(columns) * problem.batch.clone()
+            let (rows, columns) = if self.swapped { (columns, rows) } else { (rows, columns) };
+            problem.row_tiles(rows) * problem.n.clone().ceil_div(columns)
         };
         problems.iter().map(of_one).reduce(|sum, tiles| sum + tiles).unwrap_or(0.into())
     }
@@ -289,6 +289,9 @@ impl Config {
                 "with stream-K a CTA has a part of K of its own: tiles are not split besides, and operands not shared"
                     .to_owned(),
             );
+        }
+        if problem.groups.is_some() && (self.split > 1 || self.share > 1 || self.stream) {
+            return fail("tiles of groups of rows are whole, and share no operand".to_owned());
         }
         if self.schedule == Schedule::PingPong && (self.consumers != 2 || self.split != 1) {
             return fail("ping-pong needs two consumers and whole tiles".to_owned());

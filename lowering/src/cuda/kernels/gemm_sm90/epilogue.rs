@@ -49,6 +49,19 @@ struct Staging<'c> {
     to: View<'c>,
 }
 
+/// A tile that leaves through shared memory.
+struct Tile<'a, 'c> {
+    thread: Thread<'c>,
+    unit: &'a Unit<'c>,
+    product: &'a Product<'c>,
+    places: &'a Places<'c>,
+    staging: &'a Staging<'c>,
+    /// Chunks of a piece.
+    chunks: i64,
+    /// Stores of all pieces and results.
+    total: i64,
+}
+
 impl<'a, 'c> Frame<'a, 'c> {
     /// The sums of a consumer's tile by rows. With two products a chain has the columns of both, or where swapped two chains are one of each.
     fn pieces(&self) -> Vec<Piece> {
@@ -80,14 +93,35 @@ impl<'a, 'c> Frame<'a, 'c> {
         if self.gemm.config.tma_store {
             return self.staged(k, thread, unit, first, product, &places);
         }
-        for piece in self.pieces() {
-            for group in 0..self.gemm.config.covers(self.gemm.problem)[1] / 8 {
-                for pair in self.sums_of(k, product, &places, piece, group)? {
-                    self.elements().store_pair(k.builder(), unit.batch, &pair);
-                }
+        self.pieces().into_iter().try_for_each(|piece| self.plain(k, unit, product, &places, piece))
+    }
+
+    /// Plain stores of what of a piece is inside the results.
+    fn plain(
+        &self,
+        k: CuteBuilder<'c>,
+        unit: &Unit<'c>,
+        product: &Product<'c>,
+        places: &Places<'c>,
+        piece: Piece,
+    ) -> Built<()> {
+        for group in 0..self.gemm.config.covers(self.gemm.problem)[1] / 8 {
+            for pair in self.sums_of(k, product, places, piece, group)? {
+                self.elements().store_pair(k.builder(), unit.batch, &pair);
             }
         }
         Ok(())
+    }
+
+    /// Of rows that are grouped, what a piece whose first row is `row` has of the unit's group: all rows of its boxes, and any. What is outside of a whole result TMA does not store.
+    fn rows_of_group(&self, b: Builder<'c>, unit: &Unit<'c>, row: Val<'c>) -> Option<[Val<'c>; 2]> {
+        self.group?;
+        let config = &self.gemm.config;
+        let (first, lines, rows) = match config.swapped {
+            true => (unit.column, i64::from(config.columns), self.n),
+            false => (row, 64, self.m),
+        };
+        Some([b.cmpi("sle", b.add_c(first, lines), rows), b.cmpi("slt", first, rows)])
     }
 
     /// The four sums of column group `group` (8 columns) that a thread has: rows r and r + 8.
@@ -168,7 +202,7 @@ impl<'a, 'c> Frame<'a, 'c> {
         Ok(Staging { store, results, rounded, from, to })
     }
 
-    /// Through shared memory and TMA, in chunks of 128 bytes of the results' rows; two buffers a warpgroup.
+    /// Through shared memory and TMA, in chunks of 128 bytes of the results' rows; two buffers a warpgroup. A piece with rows of the next group leaves by plain stores.
     fn staged(
         &self,
         k: CuteBuilder<'c>,
@@ -178,34 +212,63 @@ impl<'a, 'c> Frame<'a, 'c> {
         product: &Product<'c>,
         places: &Places<'c>,
     ) -> Built<()> {
-        let (b, config, pieces) = (k.builder(), &self.gemm.config, self.pieces());
+        let (b, pieces) = (k.builder(), self.pieces());
         let staging = self.staging(k, thread)?;
+        let chunks = self.gemm.config.covers(self.gemm.problem)[1] / self.gemm.tiling().chunk_columns();
+        let stores = chunks * self.gemm.slots.out_maps.len() as i64;
+        let total = stores * pieces.len() as i64;
+        let tile = Tile { thread, unit, product, places, staging: &staging, chunks, total };
+        let leader = b.cmpi("eq", thread.id, b.c32(0));
+        for (index, piece) in (0..).zip(pieces) {
+            let row = b.add_c(first, 64 * piece.chain);
+            let Some([all, any]) = self.rows_of_group(b, unit, row) else {
+                self.staged_piece(k, &tile, piece, row, index * stores)?;
+                continue;
+            };
+            k.if_(
+                all,
+                &[],
+                |k| self.staged_piece(k, &tile, piece, row, index * stores).map(|()| vec![]),
+                |k| {
+                    k.when(any, |k| self.plain(k, unit, product, places, piece))?;
+                    // Waits count groups of stores: of this piece there are as many, with nothing in them.
+                    k.builder().when(leader, |b| (0..stores).for_each(|_| tma::commit(b)));
+                    Ok(vec![])
+                },
+            )?;
+        }
+        Ok(())
+    }
+
+    /// A piece by boxes, the first of which is store number `number` of its tile.
+    fn staged_piece(
+        &self,
+        k: CuteBuilder<'c>,
+        tile: &Tile<'_, 'c>,
+        piece: Piece,
+        row: Val<'c>,
+        mut number: i64,
+    ) -> Built<()> {
+        let (b, thread, unit) = (k.builder(), tile.thread, tile.unit);
         let columns = self.gemm.tiling().chunk_columns();
-        let chunks = config.covers(self.gemm.problem)[1] / columns;
-        let results = self.gemm.slots.out_maps.len();
-        let total = chunks as usize * pieces.len() * results;
         let barrier = b.add_c(thread.group, GROUP_BARRIER);
         let leader = b.cmpi("eq", thread.id, b.c32(0));
-        let mut number = 0;
-        for piece in pieces {
-            let row = b.add_c(first, 64 * piece.chain);
-            for chunk in 0..chunks {
-                let values = self.chunk_results(k, unit, product, places, piece, chunk * columns)?;
-                for which in 0..results {
-                    let buffer = number % 2;
-                    // The buffer is free when its last store has read it: two stores ago, except where an odd number of chunks ended with it.
-                    let pending = u32::from(number > 0 || total.is_multiple_of(2));
-                    number += 1;
-                    b.when(leader, |b| tma::wait_read(b, pending));
-                    sync::named_barrier(b, barrier, 128);
-                    self.stage(k, &staging, buffer, which, &values)?;
-                    sync::fence_async_shared(b);
-                    sync::named_barrier(b, barrier, 128);
-                    k.when(leader, |k| {
-                        let column = k.builder().add_c(unit.column, chunk * columns);
-                        self.store_chunk(k, thread, unit, [row, column], which, buffer)
-                    })?;
-                }
+        for chunk in 0..tile.chunks {
+            let values = self.chunk_results(k, unit, tile.product, tile.places, piece, chunk * columns)?;
+            for which in 0..self.gemm.slots.out_maps.len() {
+                let buffer = number % 2;
+                // The buffer is free when its last store has read it: two stores ago, except where an odd number of chunks ended with it.
+                let pending = u32::from(number > 0 || tile.total % 2 == 0);
+                number += 1;
+                b.when(leader, |b| tma::wait_read(b, pending));
+                sync::named_barrier(b, barrier, 128);
+                self.stage(k, tile.staging, buffer, which, &values)?;
+                sync::fence_async_shared(b);
+                sync::named_barrier(b, barrier, 128);
+                k.when(leader, |k| {
+                    let column = k.builder().add_c(unit.column, chunk * columns);
+                    self.store_chunk(k, thread, unit, [row, column], which, buffer)
+                })?;
             }
         }
         Ok(())
@@ -223,6 +286,8 @@ impl<'a, 'c> Frame<'a, 'c> {
     ) -> Built<()> {
         let (b, swapped) = (k.builder(), self.gemm.config.swapped);
         let (n, m) = if swapped { (row, column) } else { (column, row) };
+        // Maps are of the rows of all groups.
+        let m = self.group.map_or(m, |[_, start]| b.addi(m, start));
         let (n, others) = self.out_coordinates(b, unit, which, n);
         let at: Vec<_> = if swapped { [n, m] } else { [m, n] }.into_iter().chain(others.iter().copied()).collect();
         let at = k.make("int_tuple", format!("(?{})", ",?".repeat(at.len() - 1)), &at)?;

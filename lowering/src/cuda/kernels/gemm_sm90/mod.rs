@@ -5,6 +5,7 @@
 //! (ping-pong), so that one's epilogue runs under the other's products. CTAs are persistent: each takes tiles `ctaid`, `ctaid + grid`, ...
 //! With stream-K they share the blocks of K of the last waves' tiles evenly instead (see [`stream`]).
 //! With `split > 1` the sums of a tile are spread over CTAs along K; they meet through the workspace (see [`split`]).
+//! Where rows are grouped ([`Problem::groups`]) the walk goes over the tiles of one group after the other, as it does for the problems of an `ait.group`: see [`walk`].
 //! With `swapped` the kernel computes the transposed result, so that a small M becomes the instruction's N.
 //!
 //! Operands, products and staged results are written in the cute dialect: [`tiling`] says as layouts how a configuration cuts them.
@@ -28,6 +29,7 @@ use super::{
     elements::{ElementSlots, Elements},
     members,
     problem::{Fold, Int, Params, Place, Problem, Region, grouped, one_form, operand_names},
+    sequences::SequenceSlots,
 };
 use crate::cuda::{
     emit::{i64c, memory, scalar::ScalarOps, sync, tma},
@@ -71,6 +73,8 @@ struct Slots {
     batch: Int,
     /// Tiles of all problems, of a group.
     all_tiles: Option<Int>,
+    /// The borders of groups of rows.
+    groups: Option<SequenceSlots>,
     elements: ElementSlots,
     partial: Option<usize>,
     counters: Option<usize>,
@@ -104,7 +108,9 @@ impl Slots {
             k: params.int(&problem.k),
             batch: params.int(&problem.batch),
             all_tiles: None,
-            elements: ElementSlots::new(params, problem, !stores),
+            groups: problem.groups.as_ref().map(|groups| SequenceSlots::new(params, groups)),
+            // What of a box is not its group's is not stored by TMA.
+            elements: ElementSlots::new(params, problem, !stores || problem.groups.is_some()),
             partial: None,
             counters: None,
         }
@@ -124,8 +130,12 @@ pub(super) struct Frame<'a, 'c> {
     params: &'a [Val<'c>],
     /// Those of the problem.
     args: &'a [Val<'c>],
-    /// The problem's first tile; none where it is the only problem.
+    /// The problem's (or group's) first tile; none where it is the only problem.
     first: Option<Val<'c>>,
+    /// Of rows that are grouped, the unit's group, and the group's first row.
+    group: Option<[Val<'c>; 2]>,
+    /// Tiles of all groups of rows, as they were counted.
+    counted: Option<Val<'c>>,
     /// The dynamic shared memory, an `!llvm.ptr<3>`.
     shared: Val<'c>,
     /// The stages.
@@ -231,7 +241,9 @@ impl<'p> Gemm<'p> {
         let own = members::arguments(b, &self.spec.params, params, b.c32(0));
         let [m, n, batch, blocks] = self.sizes(b, &own);
         let (args, first) = (own.as_slice(), None);
-        let frame = Frame { gemm: self, params, args, first, shared, ring, m, n, batch, blocks, region };
+        let (group, counted) = (None, None);
+        let frame =
+            Frame { gemm: self, params, args, first, group, counted, shared, ring, m, n, batch, blocks, region };
         let warp = b.uniform(b.div_c(b.sreg("tid.x"), 32));
         k.when(b.cmpi("eq", warp, b.c32(0)), |k| {
             k.when(sync::elect(k.builder()), |k| {
@@ -245,6 +257,7 @@ impl<'p> Gemm<'p> {
             // What follows touches memory of others.
             sync::wait_for_earlier_kernels(b);
         }
+        let frame = Frame { counted: frame.counted_tiles(b, warp), ..frame };
         if config.share > 1 {
             sync::cluster_barrier(b);
         } else {

@@ -110,8 +110,9 @@ impl<'a, 'c> Frame<'a, 'c> {
         let of_stage = |stages: View<'c>, side| k.slice(stages, tiling.at_stage(2 + self.batched(side)), &[stage]);
         let (left, right) = (of_stage(stages.left, Side::Left)?, of_stage(stages.right, Side::Right)?);
         let depth = b.mul_c(block, config.block_k(gemm.problem));
-        let rows = Block { depth, line: unit.row, batch: unit.batch };
-        let columns = Block { line: unit.column, ..rows };
+        let [row, column] = self.loaded_from(b, unit);
+        let rows = Block { depth, line: row, batch: unit.batch };
+        let columns = Block { line: column, ..rows };
         let arrival = Arrival { full, mask: None };
         if let Some(other) = slots.other_map {
             return self.load_two(k, [left, right], [rows, columns], arrival, other);

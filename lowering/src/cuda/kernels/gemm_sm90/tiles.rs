@@ -35,6 +35,15 @@ impl<'a, 'c> Frame<'a, 'c> {
         [b.div_c(b.sreg("ctaid.x"), share), b.div_c(b.sreg("nctaid.x"), share)]
     }
 
+    /// The lines of the left and of the right operand that a unit begins with, as tensor maps have them: those of A count from the first row of all groups.
+    pub(super) fn loaded_from(&self, b: Builder<'c>, unit: &Unit<'c>) -> [Val<'c>; 2] {
+        match (self.group, self.gemm.config.swapped) {
+            (None, _) => [unit.row, unit.column],
+            (Some([_, start]), false) => [b.addi(unit.row, start), unit.column],
+            (Some([_, start]), true) => [unit.row, b.addi(unit.column, start)],
+        }
+    }
+
     /// This CTA's number among those that share an operand.
     pub(super) fn rank(&self, b: Builder<'c>) -> Val<'c> {
         b.rem_c(b.sreg("ctaid.x"), i64::from(self.gemm.config.share))
@@ -66,7 +75,9 @@ impl<'a, 'c> Frame<'a, 'c> {
         let [rows, columns] = config.reach(self.gemm.problem);
         let (tiles_m, tiles_n) = (b.ceil_div_c(self.m, rows), b.ceil_div_c(self.n, columns));
         let within = self.first.map_or(tile, |first| b.subi(tile, first));
-        let (batch, within) = if self.gemm.single {
+        let (batch, within) = if let Some([group, _]) = self.group {
+            (group, within)
+        } else if self.gemm.single {
             (b.c32(0), within)
         } else {
             let each = b.muli(tiles_m, tiles_n);
