@@ -125,7 +125,7 @@ def Cute_TmaLoadOp : Cute_Op<"tma_load", [MemoryEffects<[MemRead, MemWrite]>]> {
     and completes on the barrier at the same place there.
 
     C1: the destination is a view of smem that is one box: its modes, coalesced, are single, compact and in the order of their strides, at most 256 long, and the contiguous one is no
-    longer than the swizzle. C2: its pointer, and the offset under its swizzle, are aligned to the swizzle's pattern (128 bytes without one). C3: one integer of at most 32 bits for each mode.
+    longer than the swizzle. C2: its pointer is aligned to the swizzle's pattern (128 bytes without one), the offset under its swizzle to 128 bytes. C3: one integer of at most 32 bits for each mode.
     C4: the map is an `!llvm.ptr`, the barrier an `!llvm.ptr<3>`.
     ```mlir
     cute.tma_load(%map, %coord, %sA, %barrier) : (!llvm.ptr, !cute.int_tuple<"(?,?)">, !sA, !llvm.ptr<3>) -> ()

@@ -24,17 +24,21 @@ pub fn tma_box(part: &View) -> Result<TmaBox, String> {
             "C2: a box starts at a multiple of {pattern} bytes, and its pointer is only known to be aligned to {align}: state align<{pattern}>"
         ));
     }
-    let per_pattern = pattern / part.ptr.element_bytes();
+    // Where 16-byte pieces go follows from the address: within the pattern a box may start at any row of it.
+    let per_row = SHARED_ALIGNMENT / part.ptr.element_bytes();
     if let ViewLayout::Composed(layout) = &part.layout {
         let offsets = layout.offset.leaves();
-        if let Some(offset) = offsets.into_iter().find(|offset| offset.facts().div % per_pattern != 0) {
+        if let Some(offset) = offsets.into_iter().find(|offset| offset.facts().div % per_row != 0) {
             return Err(format!(
-                "C2: a box starts at a multiple of {pattern} bytes, and the offset {offset} under the swizzle is not known to be one of {per_pattern} elements"
+                "C2: a box starts at a multiple of {SHARED_ALIGNMENT} bytes, and the offset {offset} under the swizzle is not known to be one of {per_row} elements"
             ));
         }
     }
     Ok(made)
 }
+
+/// Bytes that shared memory of a tensor copy is aligned to.
+const SHARED_ALIGNMENT: i64 = 128;
 
 /// The combining operations of `cute.tma_store` and the types that PTX has them for.
 const REDUCTIONS: [(&str, &[Element]); 6] = [

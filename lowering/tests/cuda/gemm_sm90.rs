@@ -75,18 +75,22 @@ fn a_cluster_shares_the_sums_of_a_tile() {
 #[test]
 fn a_cluster_loads_an_operand_once() {
     let configs = [
-        (Config::PING_PONG.sharing(2, false), [400, 200]),
-        (Config { chains: 1, ..Config::PING_PONG }.sharing(2, true), [136, 400]),
-        (Config::single(1, 64, 3, 2).sharing(4, false), [200, 136]),
+        (Config::PING_PONG.sharing(2, 1), [400, 200]),
+        (Config { chains: 1, ..Config::PING_PONG }.sharing(1, 2), [136, 400]),
+        (Config::single(1, 64, 3, 2).sharing(4, 1), [200, 136]),
+        // Both operands; parts of 18 lines begin within the swizzle's pattern.
+        (Config { tma_store: false, ..Config::cooperative(1, 72, 3) }.sharing(4, 2), [400, 200]),
+        (Config::PING_PONG.sharing(2, 2), [300, 304]),
+        (Config::single(1, 64, 3, 2).sharing(2, 4), [200, 600]),
     ];
     for (config, [m, n]) in configs {
         Kernel::Sm90(config).assemble(&PLAIN.problem());
         Case { m, n, k: 264, bias: true, ..PLAIN }.run(config, 5);
     }
-    let config = Config { swapped: true, ..Config::single(1, 32, 4, 2) }.sharing(2, false);
+    let config = Config { swapped: true, ..Config::single(1, 32, 4, 2) }.sharing(2, 1);
     Case { m: 20, n: 264, k: 200, ..PLAIN }.run(config, 4);
     Case { m: 136, n: 264, k: 136, inner: [false, false], ..PLAIN }
-        .run(Config::cooperative(1, 128, 3).sharing(2, false), 4);
+        .run(Config::cooperative(1, 128, 3).sharing(2, 1), 4);
 }
 
 #[test]

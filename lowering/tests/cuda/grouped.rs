@@ -214,7 +214,7 @@ fn parts_of_tiles_of_groups_are_refused() {
     let problem = problem(&PLAIN, 3);
     let split = Config { split: 2, cluster: true, ..Config::cooperative(1, 64, 3) };
     let stream = Config { stream: true, ..Config::cooperative(1, 64, 3) };
-    for config in [split, stream, Config::PING_PONG.sharing(2, false)] {
+    for config in [split, stream, Config::PING_PONG.sharing(2, 1)] {
         let refused = config.check(&problem).unwrap_err().to_string();
         assert_eq!(refused, "tiles of groups of rows are whole, and share no operand");
     }

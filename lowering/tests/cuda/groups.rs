@@ -98,7 +98,7 @@ fn few_rows_parts_of_sums_and_plain_stores() {
 fn matrices_of_batches_and_other_layouts() {
     let like = Case { inner: [false, false], batch: 3, ..PLAIN };
     run(&sized(&[[72, 136, 72], [136, 72, 72]], like), Known::None, Config::cooperative(1, 128, 3), 2);
-    run(&sized(&[[72, 136, 72], [136, 72, 72]], PLAIN), Known::All, Config::single(1, 64, 3, 2).sharing(2, false), 4);
+    run(&sized(&[[72, 136, 72], [136, 72, 72]], PLAIN), Known::All, Config::single(1, 64, 3, 2).sharing(2, 1), 4);
 }
 
 #[test]

@@ -201,9 +201,9 @@ func.func @alloc_shared_c3() {
   return
 }
 // -----
-!s = !cute.view<f16, smem, align<1024>, "S<3,3,3> o ?{div=64} o (64,64):(64,1)">
+!s = !cute.view<f16, smem, align<1024>, "S<3,3,3> o ?{div=32} o (64,64):(64,1)">
 func.func @tma_c2_offset(%map: !llvm.ptr, %at: !cute.int_tuple<"(?,?)">, %s: !s, %bar: !llvm.ptr<3>) {
-  // expected-error@+1 {{'cute.tma_load' op C2: a box starts at a multiple of 1024 bytes, and the offset ?{div=64} under the swizzle is not known to be one of 512 elements}}
+  // expected-error@+1 {{'cute.tma_load' op C2: a box starts at a multiple of 128 bytes, and the offset ?{div=32} under the swizzle is not known to be one of 64 elements}}
   cute.tma_load(%map, %at, %s, %bar) : (!llvm.ptr, !cute.int_tuple<"(?,?)">, !s, !llvm.ptr<3>) -> ()
   return
 }

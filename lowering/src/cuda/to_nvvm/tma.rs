@@ -12,11 +12,11 @@ use crate::cuda::emit::{asm0, places, repeat, tma};
 use aitmlir_dialects::{
     ait::OpView,
     builder::{Builder, set_attribute},
-    cute::{arith::Overflow, leaves, verify},
+    cute::{View, ViewLayout, arith::Overflow, leaves, verify},
     types::{Op, Types, Val},
 };
 use cute_layout::{
-    Coord,
+    Coord, Int, Tuple,
     atom::{SharedSwizzle, TmaBox},
 };
 use melior::ir::{ValueLike, attribute::ArrayAttribute};
@@ -44,9 +44,19 @@ fn tensor<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Result
         let leaf = of_modes.get(*mode).ok_or("has fewer coordinates than modes")?;
         coordinates.push(state.emit(b, leaf, 32, Overflow::Refuse)?);
     }
-    let start = offset(as_view(&part)?, &Coord::from(0))?;
-    let shared = shared_address(state, b, &part, &start)?;
+    let shared = shared_address(state, b, &part, &start(as_view(&part)?)?)?;
     Ok(Tensor { map: operands[0], coordinates, shared })
+}
+
+/// The offset of a box before the swizzle, which the hardware applies to addresses.
+fn start(part: &View) -> Result<Int, String> {
+    match &part.layout {
+        ViewLayout::Composed(layout) => match &layout.offset {
+            Tuple::Leaf(offset) => Ok(offset.clone()),
+            Tuple::Node(_) => Err(format!("{} gives no plain offset", part.layout)),
+        },
+        _ => offset(part, &Coord::from(0)),
+    }
 }
 
 /// Writes on the kernel what its parameter `map` must be. Errors: copies that ask different things of one map.

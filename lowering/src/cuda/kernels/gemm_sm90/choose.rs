@@ -50,7 +50,7 @@ fn bursts() -> Vec<Config> {
         Config { tma_store: false, ..Config::single(1, 88, 11, 1) },
         Config::single(1, 64, 6, 2),
         Config { chains: 1, columns: 128, stages: 8, ..Config::PING_PONG },
-        Config { chains: 1, columns: 128, stages: 8, ..Config::PING_PONG }.sharing(2, false),
+        Config { chains: 1, columns: 128, stages: 8, ..Config::PING_PONG }.sharing(2, 1),
         few(Config::single(1, 64, 6, 2)),
         few(Config::single(2, 64, 8, 1)),
         split(few(Config::single(1, 16, 11, 2))),
@@ -87,26 +87,29 @@ fn sharing() -> Vec<Config> {
     let few = |config: Config| Config { swapped: true, ..config };
     let plain = |config: Config| Config { tma_store: false, ..config };
     vec![
-        ping_pong(1, 128, 8).sharing(2, false),
-        ping_pong(1, 128, 8).sharing(4, false),
-        ping_pong(1, 128, 8).sharing(2, true),
-        ping_pong(2, 128, 6).sharing(2, false),
-        ping_pong(2, 128, 6).sharing(2, true),
-        ping_pong(2, 64, 8).sharing(2, true),
-        ping_pong(1, 192, 6).sharing(2, false),
-        ping_pong(1, 256, 4).sharing(2, false),
-        ping_pong(2, 192, 4).sharing(2, true),
-        Config::cooperative(1, 64, 8).sharing(2, true),
-        plain(Config::cooperative(1, 32, 11)).sharing(2, true),
-        plain(Config::cooperative(1, 32, 11)).sharing(4, true),
-        Config::single(1, 128, 4, 2).sharing(2, false),
-        Config::single(1, 64, 6, 2).sharing(2, false),
-        Config::single(1, 64, 6, 2).sharing(2, true),
-        Config::single(1, 64, 6, 2).sharing(4, false),
-        few(Config::single(1, 64, 6, 2)).sharing(2, false),
-        few(Config::single(1, 64, 6, 2)).sharing(4, false),
-        few(Config::single(2, 64, 8, 1)).sharing(2, false),
-        few(Config::single(1, 128, 3, 2)).sharing(2, false),
+        ping_pong(1, 128, 8).sharing(2, 1),
+        ping_pong(1, 128, 8).sharing(4, 1),
+        ping_pong(1, 128, 8).sharing(1, 2),
+        ping_pong(2, 128, 6).sharing(2, 1),
+        ping_pong(2, 128, 6).sharing(1, 2),
+        ping_pong(2, 64, 8).sharing(1, 2),
+        ping_pong(1, 192, 6).sharing(2, 1),
+        ping_pong(1, 256, 4).sharing(2, 1),
+        ping_pong(2, 192, 4).sharing(1, 2),
+        Config::cooperative(1, 64, 8).sharing(1, 2),
+        plain(Config::cooperative(1, 32, 11)).sharing(1, 2),
+        plain(Config::cooperative(1, 32, 11)).sharing(1, 4),
+        Config::single(1, 128, 4, 2).sharing(2, 1),
+        Config::single(1, 64, 6, 2).sharing(2, 1),
+        Config::single(1, 64, 6, 2).sharing(1, 2),
+        Config::single(1, 64, 6, 2).sharing(4, 1),
+        few(Config::single(1, 64, 6, 2)).sharing(2, 1),
+        few(Config::single(1, 64, 6, 2)).sharing(4, 1),
+        few(Config::single(2, 64, 8, 1)).sharing(2, 1),
+        few(Config::single(1, 128, 3, 2)).sharing(2, 1),
+        few(Config::cooperative(1, 72, 7)).sharing(2, 2),
+        few(Config::cooperative(1, 72, 7)).sharing(4, 2),
+        few(Config::cooperative(1, 88, 6)).sharing(4, 2),
     ]
 }
 
@@ -252,7 +255,7 @@ fn cost(group: &[Sizes], config: &Config) -> Option<f64> {
     if group.iter().any(|sizes| split > blocks(sizes)) || split > 1 && tiles > slots {
         return None;
     }
-    if config.share > 1 || config.burst > 1 || config.stream || config.overlap {
+    if config.sharers() > 1 || config.burst > 1 || config.stream || config.overlap {
         return None;
     }
     debug_assert!(chip::CHIPS.iter().any(|c| c.hopper));
@@ -338,6 +341,6 @@ mod tests {
         // 140 tiles of 128x128 and long sums: a second wave for eight of them would double the time.
         assert!(known(1792, 1280, 16_384).stream);
         // Rows that begin inside a sector: sharing what tiles have in common pays.
-        assert!(known(1000, 1000, 1000).share == 2 && known(1024, 1024, 1024).share == 1);
+        assert!(known(1000, 1000, 1000).sharers() > 1 && known(1024, 1024, 1024).sharers() == 1);
     }
 }

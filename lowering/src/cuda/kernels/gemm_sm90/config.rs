@@ -42,10 +42,9 @@ pub struct Config {
     pub tma_store: bool,
     /// CTAs that fit a multiprocessor.
     pub ctas_per_sm: u32,
-    /// CTAs of a cluster whose tiles have one operand in common, of which each loads a part for all: 1, 2 or 4.
-    pub share: u32,
-    /// Those tiles follow each other along columns, and have the left operand in common; else along rows, and the right one.
-    pub across: bool,
+    /// CTAs of a cluster along rows, whose tiles have the right operand in common, and along columns, whose tiles have the left one: each loads a part
+    /// for all of them. 1, 2 or 4 each, at most 8 together.
+    pub share: [u32; 2],
     /// Stages that the producer fills at a time, 1 or 2: with 2, it asks for 256 bytes of a line at once, which lie together in memory.
     pub burst: u32,
     /// A launch may begin while the one before it ends: it waits by itself for what that one does.
@@ -78,8 +77,7 @@ impl Config {
         swapped: false,
         tma_store: true,
         ctas_per_sm: 1,
-        share: 1,
-        across: false,
+        share: [1, 1],
         burst: 1,
         overlap: false,
     };
@@ -100,17 +98,21 @@ impl Config {
         [64 * self.chains * sharing, self.columns]
     }
 
-    /// The same with one operand loaded once for `share` CTAs: the left one where `across`.
-    pub const fn sharing(self, share: u32, across: bool) -> Config {
-        Config { share, across, ..self }
+    /// The same in clusters of so many CTAs along rows and along columns.
+    pub const fn sharing(self, rows: u32, columns: u32) -> Config {
+        Config { share: [rows, columns], ..self }
+    }
+
+    /// CTAs of a cluster that share operands: 1 where none are shared.
+    pub const fn sharers(&self) -> u32 {
+        self.share[0] * self.share[1]
     }
 
     /// Lines of the left and of the right operand that one CTA loads for a stage. Of two products, those of one box.
     pub(super) fn loaded_lines(&self, problem: &Problem) -> [u32; 2] {
         let [rows, columns] = self.tile();
         match (problem.products(), self.swapped) {
-            (1, _) if self.across => [rows / self.share, columns],
-            (1, _) => [rows, columns / self.share],
+            (1, _) => [rows / self.share[1], columns / self.share[0]],
             (_, true) => [64, columns],
             (products, false) => [rows, columns / products],
         }
@@ -134,9 +136,14 @@ impl Config {
         [i64::from(rows) * 128, (i64::from(columns) * 128 + 1023) / 1024 * 1024]
     }
 
-    /// Warps that release a stage: those of all CTAs that share what is in it.
+    /// CTAs whose producers fill a stage of one CTA: it, and those of the cluster in its row and in its column.
+    pub(super) fn fillers(&self) -> u32 {
+        self.share[0] + self.share[1] - 1
+    }
+
+    /// Warps that release a stage: those of all CTAs that it is filled for at once.
     pub(super) fn releasing_warps(&self) -> u32 {
-        self.share * if self.schedule == Schedule::PingPong { 4 } else { 4 * self.consumers }
+        self.fillers() * if self.schedule == Schedule::PingPong { 4 } else { 4 * self.consumers }
     }
 
     /// Registers of a producer's and a consumer's thread, where they differ.
@@ -177,8 +184,8 @@ impl Config {
     /// Rows and columns of the result of one cluster (of one CTA where nothing is shared).
     pub(super) fn reach(&self, problem: &Problem) -> [i64; 2] {
         let [rows, columns] = self.covers(problem);
-        let share = i64::from(self.share);
-        if self.across { [rows, columns * share] } else { [rows * share, columns] }
+        let [of_rows, of_columns] = self.share.map(i64::from);
+        [rows * of_rows, columns * of_columns]
     }
 
     /// Tiles of the results of all problems, or groups of tiles that share an operand.
@@ -200,11 +207,16 @@ impl Config {
     pub(super) fn grid(&self, problems: &[Problem]) -> Expr {
         let slots = Expr::Sms.times(i64::from(self.ctas_per_sm));
         let tiles = self.tiles(problems);
-        if self.share > 1 {
-            let share = i64::from(self.share);
-            // Clusters of four do not fill groups of 18 multiprocessors: one that does not fit at once would run after all others.
-            let clusters = slots.quotient(share).minus(if share > 2 { i64::from(self.ctas_per_sm) } else { 0 });
-            return tiles.min(clusters.max(1)) * share;
+        if self.sharers() > 1 {
+            // Large clusters do not fill groups of multiprocessors, of which some have 18 and some fewer: of an H200's 33 times 4 and 16 times 8, 30 and 14 clusters run at
+            // once. One that does not would run after all others.
+            let lost = match self.sharers() {
+                ..4 => 0,
+                4 => 3,
+                _ => 2,
+            };
+            let clusters = slots.quotient(i64::from(self.sharers())).minus(lost * i64::from(self.ctas_per_sm));
+            return tiles.min(clusters.max(1)) * i64::from(self.sharers());
         }
         if self.stream {
             // Not more than have a few blocks of K each.
@@ -264,6 +276,29 @@ impl Config {
         Ok(())
     }
 
+    /// Can CTAs load parts of operands for each other?
+    fn check_sharing(&self, problem: &Problem) -> Result<(), Illegal> {
+        let fail = |what: String| Err(Illegal(what));
+        if self.sharers() > 1 && self.split > 1 {
+            return fail("parts of a tile do not share operands".to_owned());
+        }
+        let [of_rows, of_columns] = self.share;
+        if self.share.iter().any(|share| ![1, 2, 4].contains(share)) || self.sharers() > 8 {
+            return fail(format!(
+                "{of_rows} x {of_columns} CTAs that share operands; 1, 2 or 4 either way are possible, at most 8 in all"
+            ));
+        }
+        let [rows, columns] = self.tile();
+        let (left, right) = if self.swapped { (&problem.b, &problem.a) } else { (&problem.a, &problem.b) };
+        for (operand, lines, share) in [(left, rows, of_columns), (right, columns, of_rows)] {
+            let whole = if operand.inner { 1 } else { 64 };
+            if !lines.is_multiple_of(share * whole) {
+                return fail(format!("{lines} lines of an operand that {share} CTAs share"));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that the configuration is legal for the problem; says what is wrong.
     pub fn check(&self, problem: &Problem) -> Result<(), Illegal> {
         let fail = |what: String| Err(Illegal(what));
@@ -284,13 +319,13 @@ impl Config {
         if !(1..=2).contains(&self.consumers) || !(1..=2).contains(&self.chains) {
             return fail(format!("{} consumers with {} chains; 1 or 2 are possible", self.consumers, self.chains));
         }
-        if self.stream && (self.split > 1 || self.share > 1) {
+        if self.stream && (self.split > 1 || self.sharers() > 1) {
             return fail(
                 "with stream-K a CTA has a part of K of its own: tiles are not split besides, and operands not shared"
                     .to_owned(),
             );
         }
-        if problem.groups.is_some() && (self.split > 1 || self.share > 1 || self.stream) {
+        if problem.groups.is_some() && (self.split > 1 || self.sharers() > 1 || self.stream) {
             return fail("tiles of groups of rows are whole, and share no operand".to_owned());
         }
         if self.schedule == Schedule::PingPong && (self.consumers != 2 || self.split != 1) {
@@ -307,7 +342,7 @@ impl Config {
         if problem.products() > 1 && !self.swapped && !columns.is_multiple_of(8) {
             return fail(format!("{columns} columns of each product are not a multiple of 8"));
         }
-        if problem.products() > 1 && (self.split > 1 || self.share > 1 || self.swapped && self.chains != 2) {
+        if problem.products() > 1 && (self.split > 1 || self.sharers() > 1 || self.swapped && self.chains != 2) {
             return fail("two products are neither split nor shared, and two chains where transposed".to_owned());
         }
         if self.swapped && self.tma_store && self.split == 1 && !problem.out_dtype.half() {
@@ -331,18 +366,7 @@ impl Config {
         if !(1..=4).contains(&self.burst) || self.burst > 1 && self.stages < 2 * self.burst {
             return fail(format!("{} of {} stages filled at a time", self.burst, self.stages));
         }
-        if self.share > 1 && self.split > 1 {
-            return fail("parts of a tile do not share operands".to_owned());
-        }
-        if ![1, 2, 4].contains(&self.share) {
-            return fail(format!("{} CTAs that share an operand; 1, 2 or 4 are possible", self.share));
-        }
-        let left = if self.swapped { &problem.b } else { &problem.a };
-        let (common, lines) = if self.across { (left, rows) } else { (right, columns) };
-        let whole = if common.inner { 8 } else { 64 };
-        if !lines.is_multiple_of(self.share * whole) {
-            return fail(format!("{lines} lines of an operand that {} CTAs share", self.share));
-        }
+        self.check_sharing(problem)?;
         if self.stages < 2 {
             return fail("one stage".to_owned());
         }

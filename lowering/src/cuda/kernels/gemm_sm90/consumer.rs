@@ -232,8 +232,27 @@ impl<'a, 'c> Frame<'a, 'c> {
 
     /// This warp no longer reads the stage of a state, where `done`: tells the producers that fill it.
     fn release(&self, k: CuteBuilder<'c>, thread: Thread<'c>, state: Val<'c>, done: Val<'c>) -> Built<()> {
-        let (b, share) = (k.builder(), i64::from(self.gemm.config.share));
-        let tells = b.cmpi("slt", thread.lane, b.c32(share));
-        k.when(b.and(tells, done), |k| k.release(self.ring, state, (share > 1).then_some(thread.lane)))
+        let b = k.builder();
+        let tells = b.cmpi("slt", thread.lane, b.c32(self.gemm.config.fillers().into()));
+        k.when(b.and(tells, done), |k| k.release(self.ring, state, self.filler(b, thread)))
+    }
+
+    /// The rank of the CTA that this lane tells: lane i one of those in the column of the cluster, then of those in the row. None where there is no cluster.
+    fn filler(&self, b: Builder<'c>, thread: Thread<'c>) -> Option<Val<'c>> {
+        let ([of_rows, of_columns], lane) = (self.gemm.config.share.map(i64::from), thread.lane);
+        match [of_rows, of_columns] {
+            [1, 1] => None,
+            // The rank counts along the one dimension that there is.
+            [1, _] | [_, 1] => Some(lane),
+            _ => {
+                let [row, column] = self.place(b);
+                let in_column = b.addi(lane, b.mul_c(column, of_rows));
+                // Those of the row but this one, which is in the column too.
+                let other = b.add_c(lane, -of_rows);
+                let passed = b.select(b.cmpi("sge", other, column), b.c32(1), b.c32(0));
+                let in_row = b.addi(row, b.mul_c(b.addi(other, passed), of_rows));
+                Some(b.select(b.cmpi("slt", lane, b.c32(of_rows)), in_column, in_row))
+            }
+        }
     }
 }

@@ -56,14 +56,16 @@ fn busy(config: &Config, alone: bool) -> f64 {
 pub(super) fn expected(sizes: Sizes, alignment: i64, config: &Config) -> Option<f64> {
     let Sizes { m, n, k, batch } = sizes;
     let [rows, columns] = config.tile().map(i64::from);
-    if config.swapped && (m > columns || columns > 8 && 2 * m <= columns) || !config.swapped && m <= 32 {
+    // The transposed product is for few rows; besides, its results leave through TMA in tiles of any columns, which suits large clusters.
+    let few = m <= columns && (columns == 8 || 2 * m > columns);
+    if config.swapped && !few && (config.sharers() <= 2 || m <= 32) || !config.swapped && m <= 32 {
         return None;
     }
     let (lines, across) = if config.swapped { (n, m) } else { (m, n) };
-    let (split, share, ctas) = (i64::from(config.split), i64::from(config.share), i64::from(config.ctas_per_sm));
+    let (split, share, ctas) = (i64::from(config.split), i64::from(config.sharers()), i64::from(config.ctas_per_sm));
     let blocks = ceil_div(k, 64).max(1);
     // CTAs of a cluster that have nothing to do wait for those that have.
-    let [of_rows, of_columns] = if config.across { [1, share] } else { [share, 1] };
+    let [of_rows, of_columns] = config.share.map(i64::from);
     let tiles = ceil_div(ceil_div(lines, rows), of_rows)
         * ceil_div(ceil_div(across, columns), of_columns)
         * (share * batch).max(1);
@@ -72,23 +74,20 @@ pub(super) fn expected(sizes: Sizes, alignment: i64, config: &Config) -> Option<
     if split > blocks || split > 1 && units > slots {
         return None;
     }
-    // Units of the busiest multiprocessor. Of clusters of four 28 are sure to fit: they do not fill groups of 16 or 18
-    // multiprocessors.
+    // Units of the busiest multiprocessor. Of clusters of four 30 run at once, of eight 14: they do not fill groups of 16 or 18 multiprocessors.
+    let clusters = ctas * if share > 4 { 14 } else { 30 };
     let of_sm = match config.stream {
         // There is nothing to share where tiles fill all waves.
         true if tiles % slots == 0 => return None,
         true => tiles as f64 / SMS as f64,
-        false if share > 2 => (ceil_div(units / share, 28 * ctas) * ctas).min(ceil_div(units, 112)) as f64,
+        false if share > 2 => (ceil_div(units / share, clusters) * ctas).min(ceil_div(units, 112)) as f64,
         false => ceil_div(units, SMS) as f64,
     };
     let depth = if config.stream { blocks as f64 } else { ceil_div(blocks, split) as f64 };
     // 128 bytes of a line that do not begin at a line of the L2 are two requests to it, and more bytes on the way.
     let requests = 2.0 - alignment.clamp(1, 128) as f64 / 128.0;
     let beats = 1.0 + 0.4 * (requests - 1.0);
-    let (whole, asked) = match config.across {
-        true => (rows + columns, rows / share + columns),
-        false => (rows + columns, rows + columns / share),
-    };
+    let (whole, asked) = (rows + columns, rows / of_columns + columns / of_rows);
     let alone = config.consumers == 1 && ctas == 1 || config.schedule == Schedule::PingPong && of_sm <= 1.0;
     let products = depth * 64.0 * (rows * columns) as f64 / FMAS / busy(config, alone);
     let taken = depth * 128.0 * whole as f64 * beats / SM_BYTES;

@@ -199,7 +199,7 @@ impl<'p> Gemm<'p> {
             params: params.list,
             grid: [config.grid(problems), 1.into(), 1.into()],
             block: [128 * (1 + config.consumers), 1, 1],
-            cluster: [if config.cluster { config.split } else { config.share }, 1, 1],
+            cluster: [if config.cluster { config.split } else { config.sharers() }, 1, 1],
             min_ctas: config.ctas_per_sm,
             smem_bytes: config.shared_bytes(problem),
             alignment: 16,
@@ -258,7 +258,7 @@ impl<'p> Gemm<'p> {
             sync::wait_for_earlier_kernels(b);
         }
         let frame = Frame { counted: frame.counted_tiles(b, warp), ..frame };
-        if config.share > 1 {
+        if config.sharers() > 1 {
             sync::cluster_barrier(b);
         } else {
             sync::barrier(b);

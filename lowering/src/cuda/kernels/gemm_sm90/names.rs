@@ -14,10 +14,8 @@ impl Config {
             (_, true) => format!("x{}", self.split),
             (_, false) => format!("k{}", self.split),
         };
-        let sharing = match (self.share, self.across) {
-            (1, _) => String::new(),
-            (share, across) => format!("_{}{share}", if across { 'n' } else { 'm' }),
-        };
+        let shared = ["m", "n"].into_iter().zip(self.share).filter(|(_, share)| *share > 1);
+        let sharing: String = shared.map(|(along, share)| format!("_{along}{share}")).collect();
         let burst = if self.burst == 1 { String::new() } else { format!("_b{}", self.burst) };
         let overlap = if self.overlap { "_o" } else { "" };
         format!(
@@ -65,8 +63,8 @@ pub fn parse(name: &str) -> Option<Config> {
         match part.split_at_checked(1)? {
             ("t", "") => config.swapped = true,
             ("d", "") => config.tma_store = false,
-            ("m", count) => (config.share, config.across) = (count.parse().ok()?, false),
-            ("n", count) => (config.share, config.across) = (count.parse().ok()?, true),
+            ("m", count) => config.share[0] = count.parse().ok()?,
+            ("n", count) => config.share[1] = count.parse().ok()?,
             ("o", "") => config.overlap = true,
             ("b", count) => config.burst = count.parse().ok()?,
             _ => return None,
@@ -89,6 +87,7 @@ mod tests {
             "co2_128x128_s6_sk_c1_g8",
             "pp2_64x128_s8_k1_c1_g8_n2_b2",
             "pp2_64x128_s8_k1_c1_g8_m2_b2_o",
+            "co2_128x72_s8_k1_c1_g8_d_m4_n2_o",
         ] {
             assert_eq!(parse(name).map(|config| config.short_name()).as_deref(), Some(name));
         }

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::cuda::emit::scalar::ScalarOps;
 use aitmlir_dialects::{
+    builder::Builder,
     cute::author::{Built, CuteBuilder, Tensor, View},
     types::{Types, Val},
 };
@@ -33,6 +34,16 @@ struct Arrival<'c> {
     mask: Option<Val<'c>>,
 }
 
+/// The CTAs of a cluster that have an operand in common.
+struct Common<'c> {
+    /// How many there are.
+    share: i64,
+    /// The number of this one among them.
+    number: Val<'c>,
+    /// Their ranks as bits, an i16.
+    mask: Val<'c>,
+}
+
 impl<'a, 'c> Frame<'a, 'c> {
     /// Loads all blocks of all units of this CTA, in order.
     pub(super) fn produce(&self, k: CuteBuilder<'c>) -> Built<()> {
@@ -50,7 +61,7 @@ impl<'a, 'c> Frame<'a, 'c> {
             let after = self.within(k.builder(), &at, |frame| frame.load_unit(k, &stages, index, state[0]))?;
             Ok([vec![after], at].concat())
         })?;
-        if self.gemm.config.share > 1 {
+        if self.gemm.config.sharers() > 1 {
             // Other CTAs arrive at this one's barriers: its shared memory stays until the last has.
             let count = b.c32(self.gemm.config.stages.into());
             k.for_([zero, count, b.c32(1)], &states[..1], |k, _, state| {
@@ -119,19 +130,29 @@ impl<'a, 'c> Frame<'a, 'c> {
         }
         for (side, part, map, at) in [(Side::Left, left, slots.a_map, rows), (Side::Right, right, slots.b_map, columns)]
         {
-            if config.share == 1 || config.across != (side == Side::Left) {
+            let Some(Common { share, number, mask }) = self.common(b, side) else {
                 self.load(k, side, part, map, at, arrival)?;
                 continue;
-            }
-            // Each CTA of the cluster loads its part of the lines for all.
+            };
+            // Each CTA that has the operand in common loads its part of the lines for all.
             let lines = i64::from(config.loaded_lines(gemm.problem)[usize::from(side == Side::Right)]);
-            let rank = self.rank(b);
-            let part = self.lines(k, side, part, lines, below(config.share.into()), &[rank])?;
-            let mask = b.int(b.context().int_type(16), (1 << config.share) - 1);
-            let at = Block { line: b.addi(at.line, b.mul_c(rank, lines)), ..at };
+            let part = self.lines(k, side, part, lines, below(share), &[number])?;
+            let at = Block { line: b.addi(at.line, b.mul_c(number, lines)), ..at };
             self.load(k, side, part, map, at, Arrival { mask: Some(mask), ..arrival })?;
         }
         Ok(())
+    }
+
+    /// The CTAs of the cluster that have an operand in common with this one; none where it is alone.
+    fn common(&self, b: Builder<'c>, side: Side) -> Option<Common<'c>> {
+        let [of_rows, of_columns] = self.gemm.config.share.map(i64::from);
+        let (share, number, first, mask) = match (side, self.place(b)) {
+            (Side::Left, [row, column]) => (of_columns, column, row, (0..of_columns).map(|i| 1 << (i * of_rows)).sum()),
+            (Side::Right, [row, column]) => (of_rows, row, b.mul_c(column, of_rows), (1 << of_rows) - 1),
+        };
+        let mask = b.binary("arith.shli", b.c32(mask), first);
+        let mask = b.op1("arith.trunci", &[mask], b.context().int_type(16), &[]);
+        (share > 1).then_some(Common { share, number, mask })
     }
 
     /// A block of two products. Where swapped, boxes of 64 lines of the two right operands alternate, so that a consumer has one chain of each.

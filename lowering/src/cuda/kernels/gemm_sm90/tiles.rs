@@ -31,8 +31,8 @@ impl<'a, 'c> Frame<'a, 'c> {
         if self.gemm.config.stream {
             return [b.c32(0), b.c32(1)];
         }
-        let share = i64::from(self.gemm.config.share);
-        [b.div_c(b.sreg("ctaid.x"), share), b.div_c(b.sreg("nctaid.x"), share)]
+        let sharers = i64::from(self.gemm.config.sharers());
+        [b.div_c(b.sreg("ctaid.x"), sharers), b.div_c(b.sreg("nctaid.x"), sharers)]
     }
 
     /// The lines of the left and of the right operand that a unit begins with, as tensor maps have them: those of A count from the first row of all groups.
@@ -44,9 +44,11 @@ impl<'a, 'c> Frame<'a, 'c> {
         }
     }
 
-    /// This CTA's number among those that share an operand.
-    pub(super) fn rank(&self, b: Builder<'c>) -> Val<'c> {
-        b.rem_c(b.sreg("ctaid.x"), i64::from(self.gemm.config.share))
+    /// This CTA's place in the cluster, along rows and along columns. Its rank counts along rows first.
+    pub(super) fn place(&self, b: Builder<'c>) -> [Val<'c>; 2] {
+        let [of_rows, of_columns] = self.gemm.config.share.map(i64::from);
+        let rank = b.rem_c(b.sreg("ctaid.x"), of_rows * of_columns);
+        [b.rem_c(rank, of_rows), b.div_c(rank, of_rows)]
     }
 
     /// Unit `index`, of the frame's problem.
@@ -91,14 +93,10 @@ impl<'a, 'c> Frame<'a, 'c> {
         let row = b.addi(first_row, b.remu(in_group, group_rows));
         let column = b.divu(in_group, group_rows);
         let (mut row, mut column) = (b.mul_c(row, rows), b.mul_c(column, columns));
-        if config.share > 1 {
-            let [rows, columns] = config.covers(self.gemm.problem);
-            let rank = self.rank(b);
-            if config.across {
-                column = b.addi(column, b.mul_c(rank, columns));
-            } else {
-                row = b.addi(row, b.mul_c(rank, rows));
-            }
+        if config.sharers() > 1 {
+            let ([rows, columns], place) = (config.covers(self.gemm.problem), self.place(b));
+            row = b.addi(row, b.mul_c(place[0], rows));
+            column = b.addi(column, b.mul_c(place[1], columns));
         }
         Unit { row, column, batch, first, last, tile, part, done: None }
     }
