@@ -66,6 +66,23 @@ llvm.func @own_barriers(%memory: !llvm.ptr<3>, %state: i32) {
   llvm.return
 }
 
+!four = !cute.pipeline<4, full<1>, empty<4>>
+
+// Of a power of two of stages, the stage and the phase are bits of the state.
+// CHECK-LABEL: @bits
+llvm.func @bits(%memory: !llvm.ptr<3>, %state: i32) {
+  %pipe = cute.make_pipeline(%memory) : !llvm.ptr<3> -> !four
+  // CHECK-DAG: arith.andi %arg1, %c3_i32
+  // CHECK-DAG: %[[PHASE:.*]] = arith.shrui %arg1, %c2_i32
+  // CHECK: mbarrier.try_wait.parity.shared::cta.b64 {{.*}} %{{.*}}, %[[PHASE]] :
+  cute.consumer_wait(%pipe, %state) : !four
+  // CHECK: %[[AFTER:.*]] = arith.addi %arg1, %c1_i32
+  // CHECK: %[[NEXT:.*]] = arith.andi %[[AFTER]], %c7_i32
+  %next = cute.pipeline_next(%pipe, %state) : !four
+  llvm.store %next, %memory : i32, !llvm.ptr<3>
+  llvm.return
+}
+
 !mma = !cute.tiled_mma<"wgmma.m64n16k16.f32.f16.f16.rs.k", "(1,1,1):(1,1,1)", "[_;_;_]">
 !sB = !cute.view<f16, smem, align<1024>, "S<3,3,3> o 0 o ((16,16),1,2):((64,1),0,16)">
 !sums = !cute.view<f32, rmem, align<16>, "((2,2,2),1,1):((1,2,4),8,8)">

@@ -55,12 +55,23 @@ impl<'c> At<'c> {
         b.cmpi("sge", self.state, self.stages(b))
     }
 
+    /// How many bits of the state are the stage, where it has bits of its own.
+    fn stage_bits(&self) -> Option<i64> {
+        self.pipeline.stages.is_power_of_two().then(|| self.pipeline.stages.ilog2().into())
+    }
+
     fn stage(&self, b: Builder<'c>) -> Val<'c> {
-        b.select(self.odd(b), b.subi(self.state, self.stages(b)), self.state)
+        match self.stage_bits() {
+            Some(bits) => b.binary("arith.andi", self.state, i32c(b, (1 << bits) - 1)),
+            None => b.select(self.odd(b), b.subi(self.state, self.stages(b)), self.state),
+        }
     }
 
     fn parity(&self, b: Builder<'c>) -> Val<'c> {
-        b.op1("arith.extui", &[self.odd(b)], b.context().int_type(32), &[])
+        match self.stage_bits() {
+            Some(bits) => b.binary("arith.shrui", self.state, i32c(b, bits)),
+            None => b.op1("arith.extui", &[self.odd(b)], b.context().int_type(32), &[]),
+        }
     }
 
     fn full(&self, b: Builder<'c>) -> Val<'c> {
@@ -166,6 +177,10 @@ pub fn stage<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Res
 pub fn next<'c>(state: &mut State<'c>, b: Builder<'c>, view: OpView<'c>) -> Result<(), String> {
     let at = At::of(state, b, view)?;
     let after = b.addi(at.state, i32c(b, 1));
+    if let Some(bits) = at.stage_bits() {
+        replace_uses(view.results()[0], b.binary("arith.andi", after, i32c(b, (2 << bits) - 1)));
+        return Ok(());
+    }
     let over = b.cmpi("eq", after, i32c(b, 2 * i64::from(at.pipeline.stages)));
     replace_uses(view.results()[0], b.select(over, i32c(b, 0), after));
     Ok(())
