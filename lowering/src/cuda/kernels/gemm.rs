@@ -210,7 +210,10 @@ fn hopper(problems: &[Problem], tuning: &Tuning) -> Vec<(Option<Expr>, Config)> 
             _ => problems.iter().map(sizes).collect(),
         };
         match (sizes.as_slice(), problems) {
-            (_, [Problem { groups: Some(_), .. }]) => choose_for_group(&sizes, problems, stores),
+            (_, [problem @ Problem { groups: Some(_), .. }]) => {
+                let robust = gemm_groups::for_many_rows(&sizes, stores).filter(|c| c.check(problem).is_ok());
+                robust.or_else(|| choose_for_group(&sizes, problems, stores))
+            }
             ([sizes], [problem]) => choose(*sizes, problem, stores, tuning),
             _ => choose_for_group(&sizes, problems, stores),
         }

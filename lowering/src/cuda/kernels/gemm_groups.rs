@@ -3,7 +3,10 @@
 use super::{
     Operand, Whole,
     gemm::{broadcast, broadcast_stride, known, plain_problem, tidy},
-    gemm_sm90::choose::Sizes,
+    gemm_sm90::{
+        Config,
+        choose::{Sizes, adapted},
+    },
     problem::{Extra, Problem},
     sequences::Sequences,
 };
@@ -62,4 +65,10 @@ pub(super) fn sizes(all: &Sizes, groups: &Sequences, rows: i64) -> Vec<Sizes> {
         _ => rows,
     };
     vec![Sizes { m: m.max(1), batch: 1, ..*all }; usize::try_from(count).unwrap_or(0)]
+}
+
+/// The configuration for groups of more rows than one tile of few: of those measured on an H200, tiles of 128x128 in turn lose least where groups are uneven or end inside a tile.
+pub(super) fn for_many_rows(sizes: &[Sizes], tma_store: bool) -> Option<Config> {
+    let many = sizes.first().is_some_and(|sizes| sizes.m > 64);
+    many.then(|| adapted(Config::PING_PONG, tma_store))
 }
