@@ -9,7 +9,7 @@ use aitmlir_lowering::cuda::{
         gemm_sm80,
         gemm_sm90::{
             self, Config,
-            choose::{Sizes, choose_for_group},
+            choose::{Sizes, choose_by_data},
         },
         problem::{Dtype, Problem},
         sequences::Sequences,
@@ -66,7 +66,7 @@ fn configs(layer: [i64; 3]) -> Vec<(Config, i64)> {
     let problem = problem(layer);
     let of = |rows: i64| {
         let sizes = vec![Sizes { m: rows, n, k, batch: 1 }; experts as usize];
-        Some((choose_for_group(&sizes, std::slice::from_ref(&problem), true)?, rows))
+        Some((choose_by_data(&sizes, &problem, true)?, rows))
     };
     let ping_pong = |chains, columns, stages| Config { chains, columns, stages, ..Config::PING_PONG };
     let others = [

@@ -9,10 +9,7 @@ use aitmlir_lowering::cuda::{
     emit::scalar::ScalarOps,
     kernels::{
         b2b, b2b_sm90, gemm_sm80,
-        gemm_sm90::{
-            self, Config,
-            choose::{candidates, parse},
-        },
+        gemm_sm90::{self, Config, candidates::candidates, choose::parse},
         problem::{Dtype, Fold, Place, Problem},
         sequences::Sequences,
     },

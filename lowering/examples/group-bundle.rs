@@ -8,7 +8,7 @@ use aitmlir_lowering::cuda::{
     kernels::{
         gemm_sm90::{
             self, Config,
-            choose::{Sizes, choose, choose_for_group},
+            choose::{Sizes, choose},
         },
         problem::{Dtype, Problem},
     },
@@ -105,7 +105,7 @@ fn configs(group: &Group) -> Vec<Config> {
     ];
     let most = group.sizes.iter().map(|size| size[0]).max().unwrap_or(0);
     let meant = others.into_iter().filter(|config| config.swapped == (most <= 64));
-    let mut configs: Vec<Config> = choose_for_group(&sizes, &problems, true).into_iter().collect();
+    let mut configs: Vec<Config> = choose(&sizes, &problems, true, &Tuning::default()).into_iter().collect();
     configs.extend(meant.filter(|config| problems.iter().all(|problem| config.check(problem).is_ok())));
     let mut seen = Vec::new();
     configs.retain(|config| {
@@ -139,7 +139,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         alone.sort_unstable();
         alone.dedup();
         for size in alone.into_iter().filter(|size| size[0] > 0) {
-            let chosen = choose(sizes_of(&size), &problems(&[size])[0], true, &Tuning::default());
+            let chosen = choose(&[sizes_of(&size)], &problems(&[size]), true, &Tuning::default());
             kernels.push((vec![size], chosen.ok_or("no configuration")?, true));
         }
         for (number, (sizes, config, alone)) in kernels.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-"""The table of matrix-product cells: every storage order, epilogue, data type and class of sizes, as models and as references.
+"""The table of matrix-product cells: every storage order, epilogue, data type and class of sizes, also of products that share a launch, as models and as references.
 
 `python3 cells.py FOLDER COMPILER [-j N]` writes one model for each data type and storage order and compiles it for cuda:sm_90a.
 `check_cells.py` runs them on a GPU and compares every output with the same expression in f64.
@@ -104,6 +104,8 @@ TYPES = {"f16": ("f16", "f16", "f32"), "bf16": ("bf16", "bf16", "f32"), "f32": (
 ORDERS = tuple(itertools.product(("row", "col"), repeat=2))
 # class -> M, N, K
 SIZES = {"aligned": (256, 192, 128), "odd": (67, 129, 33), "tiny": (1, 3, 2), "few_rows": (16, 512, 1024), "large": (2048, 1536, 1024)}
+# Products of these classes share a launch: once with static sizes; and once, as many, with sizes at run time, each of another class in each run.
+TOGETHER = ("aligned", "odd", "few_rows")
 # Classes of a model whose batch is larger than one: the batches of A and of B.
 BATCHES = {"batch": (3, 3), "batch_shared_b": (3, 1), "batch_shared_a": (1, 3)}
 
@@ -116,20 +118,30 @@ class Group:
     orders: tuple[str, str]
     sizes: str  # "dynamic", "rows" (only M is dynamic), or a class of SIZES
     batch: str | None = None
+    # Its number among those that share launches, an epilogue at a time.
+    member: int | None = None
 
     @property
     def name(self) -> str:
-        return "_".join(filter(None, (self.sizes, self.batch)))
+        return "_".join(filter(None, ("" if self.member is None else f"together{self.member}", self.sizes, self.batch)))
+
+    def result(self, epilogue: str) -> str:
+        """The name of the product with that epilogue."""
+        if self.member is None:
+            return f"%{self.name}_y_{epilogue}"
+        return f"%{'dynamic' if self.sizes == 'dynamic' else 'static'}_together_{epilogue}#{self.member}"
 
     def epilogues(self) -> dict[str, Expr]:
         if self.dtype == "s8":
             return INTEGER_EPILOGUES
-        return EPILOGUES if self.sizes == "dynamic" and not self.batch and self.dtype != "tf32" else {name: EPILOGUES[name] for name in STATIC}
+        all_of_them = self.sizes == "dynamic" and not self.batch and self.member is None and self.dtype != "tf32"
+        return EPILOGUES if all_of_them else {name: EPILOGUES[name] for name in STATIC}
 
     def runs(self) -> dict[str, tuple[int, int, int]]:
         """The sizes that it runs on."""
         if self.sizes == "dynamic":
-            return SIZES
+            classes = list(SIZES.items())
+            return dict(classes[self.member or 0:] + classes[:self.member or 0])
         if self.sizes == "rows":
             _, n, k = SIZES["aligned"]
             return {f"rows_{m}": (m, n, k) for m in (1, 17, 64, 300)}
@@ -174,7 +186,14 @@ class Library:
     def groups(self) -> list[Group]:
         batches = BATCHES if self.dtype != "s8" else ()
         return [*(Group(self.dtype, self.orders, sizes) for sizes in ("dynamic", "rows", *SIZES)),
-                *(Group(self.dtype, self.orders, "dynamic", batch) for batch in batches)]
+                *(Group(self.dtype, self.orders, "dynamic", batch) for batch in batches), *(group for launch in self.launches() for group in launch)]
+
+    def launches(self) -> list[list[Group]]:
+        """Groups whose products share launches: one launch for each epilogue."""
+        if self.dtype not in ("f16", "bf16", "f32"):
+            return []
+        return [[Group(self.dtype, self.orders, sizes, member=number) for number, sizes in enumerate(kinds)]
+                for kinds in (TOGETHER, ("dynamic",) * len(TOGETHER))]
 
     def cells(self) -> int:
         return sum(len(group.epilogues()) * len(group.runs()) for group in self.groups())
@@ -223,18 +242,39 @@ class _Printer:
         return [*self.lines, f"    ait.yield {value} : {self.element}"]
 
 
-def _products(group: Group) -> list[str]:
+def _gemm(group: Group, name: str, e: Expr, operands: list[str]) -> list[str]:
+    """An `ait.gemm` of these operands, without its result's name."""
     _, element, compute = TYPES[group.dtype]
-    lines, out = [], group.type("out")
+    extras = e.extras()
+    listed = f" extras({', '.join(operands[2:])} : {', '.join(map(group.type, extras))})" if extras else ""
+    arguments = ", ".join([f"%acc: {compute}"] + [f"%e_{x}: {element}" for x in extras])
     allowed = " {tf32}" if group.dtype == "tf32" else ""
+    return [f"  {name} = ait.gemm {operands[0]}, {operands[1]} {' '.join(group.orders)}{listed}{allowed} :"
+            f" {group.type('a')}, {group.type('b')} -> {group.type('out')} epilogue {{",
+            f"  ^bb0({arguments}):", *_Printer(compute, element).result(e), "  }"]
+
+
+def _products(group: Group) -> list[str]:
+    lines = []
     for name, e in group.epilogues().items():
-        extras = e.extras()
-        operands = ", ".join(f"%{group.name}_{x}" for x in extras)
-        listed = f" extras({operands} : {', '.join(map(group.type, extras))})" if extras else ""
-        arguments = ", ".join([f"%acc: {compute}"] + [f"%e_{x}: {element}" for x in extras])
-        lines += [f"  %{group.name}_y_{name} = ait.gemm %{group.name}_a, %{group.name}_b {' '.join(group.orders)}{listed}{allowed} :"
-                  f" {group.type('a')}, {group.type('b')} -> {out} epilogue {{",
-                  f"  ^bb0({arguments}):", *_Printer(compute, element).result(e), "  }"]
+        lines += _gemm(group, group.result(name), e, [f"%{group.name}_{x}" for x in ("a", "b", *e.extras())])
+    return lines
+
+
+def _together(groups: list[Group]) -> list[str]:
+    """Launches of one product of each group."""
+    lines = []
+    for name, e in groups[0].epilogues().items():
+        used = ("a", "b", *e.extras())
+        inputs = [(group, x) for group in groups for x in used]
+        types = ", ".join(group.type(x) for group, x in inputs)
+        outs = ", ".join(group.type("out") for group in groups)
+        lines += [f"  {groups[0].result(name).split('#')[0]}:{len(groups)} = ait.group("
+                  f"{', '.join(f'%{group.name}_{x}' for group, x in inputs)} : {types}) -> {outs} members {{",
+                  f"  ^bb0({', '.join(f'%m{group.member}_{x}: {group.type(x)}' for group, x in inputs)}):"]
+        for group in groups:
+            lines += _gemm(group, f"%p{group.member}", e, [f"%m{group.member}_{x}" for x in used])
+        lines += [f"  ait.yield {', '.join(f'%p{group.member}' for group in groups)} : {outs}", "  }"]
     return lines
 
 
@@ -243,8 +283,9 @@ def text(library: Library) -> str:
     groups = library.groups()
     arguments = ", ".join(f"%{g.name}_{name}: {g.type(name)}" for g in groups for name in g.inputs())
     types = ", ".join(g.type("out") for g in groups for _ in g.epilogues())
-    names = ", ".join(f"%{g.name}_y_{name}" for g in groups for name in g.epilogues())
-    lines = [f"func.func @main({arguments}) -> ({types}) {{", *(line for g in groups for line in _products(g))]
+    names = ", ".join(g.result(name) for g in groups for name in g.epilogues())
+    lines = [f"func.func @main({arguments}) -> ({types}) {{", *(line for g in groups if g.member is None for line in _products(g)),
+             *(line for launch in library.launches() for line in _together(launch))]
     return "\n".join([*lines, f"  return {names} : {types}", "}", ""])
 
 

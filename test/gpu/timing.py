@@ -44,10 +44,16 @@ def rounds(graphs, count, times):
     return {name: statistics.median(values) for name, values in measured.items()}
 
 
-def error(call, out, want):
-    """Relative norm of the difference between what a call writes to `out`, poisoned before, and `want`; infinite where an element is not finite."""
-    out.fill_(float("nan"))
+def poison(out):
+    """Fills a tensor with what no kernel computes."""
+    out.fill_(float("nan") if out.is_floating_point() else torch.iinfo(out.dtype).min)
+
+
+def error(call, outs, wants):
+    """Relative norm of the difference between what a call writes to each of `outs`, poisoned before, and its want: the largest; infinite where an element is not finite."""
+    for out in outs:
+        poison(out)
     call(0)
     torch.cuda.synchronize()
-    found = ((out.float() - want).norm() / want.norm()).item()
-    return found if found == found else float("inf")
+    found = [((out.to(want.dtype) - want).norm() / want.norm()).item() for out, want in zip(outs, wants) if want.numel()]
+    return max(found) if all(e == e for e in found) else float("inf")

@@ -3,13 +3,15 @@
 use aitmlir_driver::{
     compile::{Options, cache, cache::Cache, phases::Emit},
     tune::{
-        build::{Request, build, configurations},
+        build::{Request, build},
         import::{Given, merge, rows},
         products,
+        search::{Search, configurations},
     },
 };
 use aitmlir_lowering::{
     cuda::{
+        kernels::gemm_kernel::GemmKernel,
         ptxas::Ptxas,
         tuning::{Product, Table, Tuning},
     },
@@ -42,7 +44,7 @@ enum Command {
     /// List the configurations of a product, with the clocks that each is expected to take
     List {
         /// The product: MxNxK, and what differs from a dense f16 product of A [M, K] and B [N, K]: batch=, dtype=, out=, a=row|col,
-        /// b=row|col, epilogue=plain|column|tensor
+        /// b=row|col, epilogue=plain|column|tensor; a group is a sum such as 8*256x768x768+512x768x768
         #[arg(required = true, num_args = 1..)]
         product: Vec<String>,
     },
@@ -55,7 +57,7 @@ struct Build {
     /// A list of products, one a line: 4096x3072x768 batch=2 dtype=bf16 a=row b=col epilogue=column
     #[arg(long, value_name = "FILE")]
     products: Vec<PathBuf>,
-    /// One product, such as 4096x3072x768, or '16x4096x4096 dtype=bf16'
+    /// One product, such as 4096x3072x768, or '16x4096x4096 dtype=bf16'; or a group, such as 8*256x768x768
     #[arg(long, value_name = "PRODUCT")]
     product: Vec<Product>,
     /// The folder to write
@@ -67,6 +69,21 @@ struct Build {
     /// Measure so many configurations a product: those that are expected to be the fastest [default: all]
     #[arg(long, value_name = "N")]
     top: Option<usize>,
+    /// Leave out configurations that are expected to take so many times as long as the best one
+    #[arg(long, value_name = "FACTOR", default_value_t = Search::default().margin)]
+    margin: f64,
+    /// Measure every legal configuration, not only those that the compiler chooses from: thousands, so give --top too
+    #[arg(long)]
+    exhaustive: bool,
+    /// Measure these configurations, by their names, and no others
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    configurations: Vec<String>,
+    /// Compile kernels that know their product's sizes, as those of a model of fixed shapes do, instead of kernels for all sizes
+    #[arg(long)]
+    known: bool,
+    /// Measure the kernel for sm_80 also where there is a newer one
+    #[arg(long)]
+    older: bool,
     /// Compile so many kernels at the same time [default: one a CPU]
     #[arg(short, long, value_name = "N")]
     jobs: Option<usize>,
@@ -122,10 +139,7 @@ fn main() -> ExitCode {
 
 fn run_build(arguments: Build) -> Result<()> {
     let target = Target::parse(&arguments.target)?;
-    let chip = target
-        .chip()
-        .filter(|chip| chip.hopper)
-        .context("only products for cuda:sm_90a have configurations to choose from")?;
+    let chip = target.chip().context("only products for a GPU have configurations to choose from")?;
     let mut list = arguments.product;
     for path in &arguments.products {
         list.extend(products::read(path)?);
@@ -134,8 +148,6 @@ fn run_build(arguments: Build) -> Result<()> {
         let options = Options {
             dims: arguments.dims,
             shapes: arguments.shapes,
-            // Groups are not in the tables.
-            no_groups: true,
             ..Options::new(model.clone(), PathBuf::new(), Emit::Linalg, target)
         };
         let found = products::of_model(&options)?;
@@ -147,6 +159,11 @@ fn run_build(arguments: Build) -> Result<()> {
     if list.is_empty() {
         bail!("no product to measure: give a model that has some, --products or --product");
     }
+    let named = arguments
+        .configurations
+        .iter()
+        .map(|name| GemmKernel::parse(name).with_context(|| format!("'{name}' is no configuration of this compiler")));
+    let named = named.collect::<Result<Vec<_>>>()?;
     let ptxas = Ptxas::find(arguments.ptxas.as_deref())?;
     let folder = if arguments.no_cache { None } else { arguments.cache_dir.or_else(cache::default_folder) };
     let cache = folder.map(Cache::new);
@@ -156,7 +173,14 @@ fn run_build(arguments: Build) -> Result<()> {
         chip,
         ptxas: &ptxas,
         cache: cache.as_ref(),
-        top: arguments.top,
+        search: Search {
+            top: arguments.top,
+            margin: arguments.margin,
+            exhaustive: arguments.exhaustive,
+            named,
+            known: arguments.known,
+            older: arguments.older,
+        },
         jobs: arguments.jobs.unwrap_or(cores),
         folder: &arguments.output,
     })?;
@@ -176,7 +200,7 @@ fn run_import(arguments: &Import) -> Result<()> {
     let mut table = if path.exists() { Table::read(path)? } else { Table::default() };
     let changes = merge(&mut table, rows);
     changes.iter().for_each(|change| println!("{change}"));
-    missing.iter().for_each(|product| println!("missing  {product}: nothing was right"));
+    missing.iter().for_each(|line| println!("missing  {line}"));
     if arguments.dry_run {
         return Ok(());
     }
@@ -193,14 +217,16 @@ fn run_import(arguments: &Import) -> Result<()> {
 
 fn run_list(text: &str) -> Result<()> {
     let product: Product = text.parse()?;
+    let target = Target::parse("cuda:sm_90a")?;
+    let chip = target.chip().context("no such GPU")?;
     let mut lines = vec![product.to_string()];
     lines.push(match Tuning::default().find("sm_90a", &product) {
         Some(config) => format!("  measured: {config}"),
         None => "  not measured: the cheapest is taken".to_owned(),
     });
-    for (cost, config) in configurations(&product, None)? {
+    for (cost, kernel) in configurations(&product, chip, &Search::default())? {
         let clocks = cost.map_or_else(|| "not modelled".to_owned(), |cost| format!("{cost:.0} clocks"));
-        lines.push(format!("  {:32} {clocks:>16}", config.short_name()));
+        lines.push(format!("  {:32} {clocks:>16}", kernel.short_name()));
     }
     match std::io::stdout().write_all((lines.join("\n") + "\n").as_bytes()) {
         // Who reads only the first lines has what they want.

@@ -1,5 +1,9 @@
 //! Compiles the configurations that could be the fastest for some products into a folder that measures them by itself.
 
+use super::{
+    class::{Class, dtype},
+    search::{Search, configurations},
+};
 use crate::compile::{
     cache::Cache,
     device::{Origin, assemble},
@@ -9,21 +13,18 @@ use aitmlir_lowering::cuda::{
     chip::Chip,
     codegen,
     kernels::{
-        gemm_sm90::{
-            self, Config,
-            choose::{Sizes, adapted, legal},
-        },
-        problem::{Dtype, Problem},
+        gemm_kernel::GemmKernel,
+        gemm_sm90::{candidates::candidates, choose::adapted},
     },
     ptxas::{KernelReport, Ptxas},
     tuning::{Epilogue, Major, Product},
 };
-use anyhow::{Context as _, Result, anyhow, bail};
-use kernel_launch::{Expr, KernelLaunch};
+use anyhow::{Context as _, Result, anyhow};
+use kernel_launch::KernelLaunch;
 use melior::ir::{Location, Module};
 use serde::Serialize;
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     sync::{
@@ -43,8 +44,8 @@ pub struct Request<'a> {
     pub ptxas: &'a Ptxas,
     /// Cubins of earlier builds.
     pub cache: Option<&'a Cache>,
-    /// So many configurations a product at most: those that are expected to be the fastest.
-    pub top: Option<usize>,
+    /// Which configurations.
+    pub search: Search,
     /// Kernels that are compiled at the same time.
     pub jobs: usize,
     /// The folder to write.
@@ -62,20 +63,6 @@ pub struct Built {
     pub cached: usize,
     /// Products and kernels that were left out, with the reason.
     pub left_out: Vec<String>,
-}
-
-/// What products must have in common to be computed by the same kernels, whose sizes are known at run time alone.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Class {
-    dtype: String,
-    out: String,
-    a: Major,
-    b: Major,
-    epilogue: Epilogue,
-    batched: bool,
-    /// Columns are even, and rows of the result are read in pairs.
-    pairs: bool,
-    tma_store: bool,
 }
 
 /// What the runner asks of a configuration.
@@ -103,7 +90,9 @@ struct Entry {
 #[derive(Serialize)]
 struct Measured {
     product: String,
-    sizes: [i64; 4],
+    /// M, N and K of each product of the launch.
+    sizes: Vec<[i64; 3]>,
+    batch: i64,
     dtype: String,
     out: String,
     a_rows: bool,
@@ -125,104 +114,7 @@ struct About {
 struct Job {
     name: String,
     class: Class,
-    config: Config,
-}
-
-fn dtype(name: &str) -> Result<Dtype> {
-    let all = [Dtype::F16, Dtype::Bf16, Dtype::F32];
-    all.into_iter().find(|d| d.name() == name).with_context(|| format!("no products of {name} are tuned"))
-}
-
-impl Class {
-    fn of(product: &Product) -> Result<Class> {
-        let out_bytes = product.n * dtype(&product.out)?.bytes();
-        Ok(Class {
-            dtype: product.dtype.clone(),
-            out: product.out.clone(),
-            a: product.a,
-            b: product.b,
-            epilogue: product.epilogue,
-            batched: product.batch > 1,
-            pairs: product.n % 2 == 0,
-            tma_store: out_bytes % 16 == 0,
-        })
-    }
-
-    /// The problem with its sizes as run-time integers: M, N, K, and the batch where there is one.
-    fn problem(&self) -> Result<Problem> {
-        let (m, n, k, batch) = (Expr::Dim(0), Expr::Dim(1), Expr::Dim(2), Expr::Dim(3));
-        let mut problem = Problem::linear(dtype(&self.dtype)?, m.clone(), n.clone(), k.clone());
-        problem.out_dtype = dtype(&self.out)?;
-        if self.a == Major::Column {
-            (problem.a.line, problem.a.inner) = (m.clone(), false);
-        }
-        if self.b == Major::Row {
-            (problem.b.line, problem.b.inner) = (n.clone(), false);
-        }
-        if self.epilogue != Epilogue::Plain {
-            problem = problem.with_bias();
-        }
-        for extra in &mut problem.extras {
-            extra.pairs = self.pairs;
-            if self.epilogue == Epilogue::Tensor {
-                extra.row = Some(n.clone());
-            }
-        }
-        if self.batched {
-            problem.dims.push("batch".to_owned());
-            problem.batch = batch;
-            problem.a.batch = Some(m.clone() * k.clone());
-            problem.b.batch = Some(n.clone() * k);
-            problem.out.batch = Some(m.clone() * n.clone());
-            if self.epilogue == Epilogue::Tensor {
-                problem.extras.iter_mut().for_each(|extra| extra.batch = Some(m.clone() * n.clone()));
-            }
-        }
-        Ok(problem)
-    }
-
-    fn name(&self) -> String {
-        let major = |major| if major == Major::Row { "r" } else { "c" };
-        let epilogue = match self.epilogue {
-            Epilogue::Plain => "plain",
-            Epilogue::Column => "column",
-            Epilogue::Tensor => "tensor",
-        };
-        let (a, b) = (major(self.a), major(self.b));
-        let batch = if self.batched { "_batch" } else { "" };
-        let odd = if self.pairs { "" } else { "_odd" };
-        format!("gemm_{}_{}_{a}{b}_{epilogue}{batch}{odd}", self.dtype, self.out)
-    }
-}
-
-/// A configuration that is expected to take longer than the cheapest one by this factor is not measured. Of the products that the model was fitted to,
-/// the fastest configuration was expected to take 1.25 times as long as the cheapest one at most.
-const MARGIN: f64 = 1.3;
-
-/// The configurations to measure for a product, with the table's names of them, the cheapest first.
-pub fn configurations(product: &Product, top: Option<usize>) -> Result<Vec<(Option<f64>, Config)>> {
-    let class = Class::of(product)?;
-    let sizes = Sizes { m: product.m, n: product.n, k: product.k, batch: product.batch };
-    let lines = [
-        if product.a == Major::Row { product.k } else { product.m },
-        if product.b == Major::Row { product.n } else { product.k },
-    ];
-    if lines.iter().any(|line| line * dtype(&product.dtype).map_or(1, Dtype::bytes) % 16 != 0) {
-        bail!("{product}: lines of A and B that are not multiples of 16 bytes are not for the kernel of sm_90a");
-    }
-    let mut list = legal(sizes, &class.problem()?, class.tma_store);
-    let expected = |(cost, _): &(Option<f64>, Config)| cost.unwrap_or(f64::INFINITY);
-    let least = list.iter().map(expected).fold(f64::INFINITY, f64::min);
-    list.retain(|each| expected(each).is_finite() && expected(each) <= MARGIN * least);
-    list.sort_by(|a, b| expected(a).total_cmp(&expected(b)));
-    // Where results leave by plain stores, candidates that differ in nothing else are one.
-    let mut names = HashSet::new();
-    list.retain(|(_, config)| names.insert(config.short_name()));
-    list.truncate(top.unwrap_or(usize::MAX));
-    if list.is_empty() {
-        bail!("{product}: no configuration is legal");
-    }
-    Ok(list)
+    kernel: GemmKernel,
 }
 
 /// Compiles all kernels and writes the folder.
@@ -230,7 +122,7 @@ pub fn build(request: &Request<'_>) -> Result<Built> {
     let mut left_out = Vec::new();
     let (mut jobs, mut products) = (BTreeMap::new(), Vec::new());
     for product in request.products {
-        match plan(product, request.top, &mut jobs) {
+        match plan(product, request, &mut jobs) {
             Ok(measured) => products.push(measured),
             Err(cause) => left_out.push(format!("{cause:#}")),
         }
@@ -238,7 +130,15 @@ pub fn build(request: &Request<'_>) -> Result<Built> {
     let kernels = request.folder.join("kernels");
     fs::create_dir_all(&kernels).with_context(|| format!("creating {}", kernels.display()))?;
     let jobs: Vec<Job> = jobs.into_values().collect();
-    let made = compile_all(request, &jobs)?;
+    let mut made = Vec::new();
+    for (job, one) in jobs.iter().zip(compile_all(request, &jobs)?) {
+        match one {
+            Ok(one) => made.push(one),
+            // Of all that is legal, some need more registers than there are.
+            Err(cause) if request.search.exhaustive => left_out.push(format!("{}: {cause:#}", job.name)),
+            Err(cause) => return Err(cause),
+        }
+    }
     let cached = made.iter().filter(|(_, origin)| *origin == Origin::Cached).count();
     let (mut entries, mut names) = (Vec::new(), Vec::new());
     for (entry, _) in made {
@@ -287,18 +187,13 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
 }
 
 /// Adds the kernels of a product to the jobs.
-fn plan(product: &Product, top: Option<usize>, jobs: &mut BTreeMap<String, Job>) -> Result<Measured> {
-    let class = Class::of(product)?;
+fn plan(product: &Product, request: &Request<'_>, jobs: &mut BTreeMap<String, Job>) -> Result<Measured> {
+    let class = Class::of(product, request.search.generation(request.chip), request.search.known)?;
     let mut kernels = Vec::new();
-    for (_, config) in configurations(product, top)? {
-        let name = format!("{}_{}", class.name(), config.short_name());
-        // The table has the configuration as it is for any result.
-        let in_table = gemm_sm90::choose::candidates()
-            .into_iter()
-            .find(|candidate| adapted(*candidate, class.tma_store) == config)
-            .map_or_else(|| config.short_name(), |candidate| candidate.short_name());
-        kernels.push((name.clone(), in_table));
-        jobs.entry(name.clone()).or_insert_with(|| Job { name, class: class.clone(), config });
+    for (_, kernel) in configurations(product, request.chip, &request.search)? {
+        let name = format!("{}_{}", class.name(), kernel.short_name());
+        kernels.push((name.clone(), in_table(kernel, &class)));
+        jobs.entry(name.clone()).or_insert_with(|| Job { name, class: class.clone(), kernel });
     }
     let epilogue = match product.epilogue {
         Epilogue::Plain => "plain",
@@ -307,7 +202,8 @@ fn plan(product: &Product, top: Option<usize>, jobs: &mut BTreeMap<String, Job>)
     };
     Ok(Measured {
         product: product.to_string(),
-        sizes: [product.m, product.n, product.k, product.batch],
+        sizes: product.members(),
+        batch: product.batch,
         dtype: product.dtype.clone(),
         out: product.out.clone(),
         a_rows: product.a == Major::Row,
@@ -317,11 +213,18 @@ fn plan(product: &Product, top: Option<usize>, jobs: &mut BTreeMap<String, Job>)
     })
 }
 
+/// The table has the configuration as it is for any result.
+fn in_table(kernel: GemmKernel, class: &Class) -> String {
+    let GemmKernel::Sm90(config) = kernel else { return kernel.short_name() };
+    let same = candidates().into_iter().find(|candidate| adapted(*candidate, class.tma_store) == config);
+    same.unwrap_or(config).short_name()
+}
+
 /// What became of a job, by its number.
 type Numbered = (usize, Result<(Entry, Origin)>);
 
 /// Compiles the jobs, several at a time; in the order of the jobs.
-fn compile_all(request: &Request<'_>, jobs: &[Job]) -> Result<Vec<(Entry, Origin)>> {
+fn compile_all(request: &Request<'_>, jobs: &[Job]) -> Result<Vec<Result<(Entry, Origin)>>> {
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let made: Mutex<Vec<Numbered>> = Mutex::default();
     std::thread::scope(|scope| {
@@ -340,7 +243,7 @@ fn compile_all(request: &Request<'_>, jobs: &[Job]) -> Result<Vec<(Entry, Origin
     });
     let mut made = made.into_inner().map_err(|_| anyhow!("a thread that compiled kernels has panicked"))?;
     made.sort_by_key(|(i, _)| *i);
-    made.into_iter().map(|(_, entry)| entry).collect()
+    Ok(made.into_iter().map(|(_, entry)| entry).collect())
 }
 
 /// A line that replaces itself on a terminal; elsewhere every sixteenth.
@@ -357,72 +260,36 @@ fn progress(done: usize, all: usize, name: &str) {
 /// One kernel, from the configuration to the cubin in the folder.
 fn compile(request: &Request<'_>, job: &Job) -> Result<(Entry, Origin)> {
     let start = Instant::now();
-    let problem = job.class.problem()?;
+    let problems = job.class.problems()?;
     let context = new_context();
     let mut module = Module::new(Location::unknown(&context));
-    let launch = gemm_sm90::emit(&context, &module, &job.name, &problem, job.config, &epilogue)?;
+    let whole = !dtype(&job.class.dtype)?.half() && dtype(&job.class.dtype)?.bytes() == 1;
+    let code = |b, sum, extras: &[_]| epilogue(b, sum, extras, whole);
+    let launch = job.kernel.emit(&context, &module, &job.name, &problems, &code)?;
     let ptx = codegen::ptx(&context, &mut module, request.chip)?;
     let (assembled, origin) = assemble(request.ptxas, &ptx, request.chip, request.cache)?;
     let report = assembled.kernels.into_iter().next().context("ptxas says nothing of the kernel")?;
     let file = format!("kernels/{}.cubin", job.name);
     write(request.folder, &file, &assembled.cubin)?;
-    let config = Shape {
-        name: job.config.short_name(),
-        split: job.config.split,
-        cluster: job.config.cluster,
-        ctas_per_sm: job.config.ctas_per_sm,
+    let name = job.kernel.short_name();
+    let config = match job.kernel {
+        GemmKernel::Sm90(c) => Shape { name, split: c.split, cluster: c.cluster, ctas_per_sm: c.ctas_per_sm },
+        GemmKernel::Sm80(_) => Shape { name, split: 1, cluster: false, ctas_per_sm: 1 },
     };
     let (dtype, epilogue) = (job.class.dtype.clone(), job.class.name());
     let compile_ms = start.elapsed().as_millis();
     Ok((Entry { file, dtype, epilogue, config, launch, report, compile_ms }, origin))
 }
 
-/// The sum, and what the epilogue reads beside it.
-fn epilogue<'c>(b: Builder<'c>, sum: Val<'c>, extras: &[Val<'c>]) -> Vec<Val<'c>> {
+/// The sum, and what the epilogue reads beside it; `whole`: of integers.
+fn epilogue<'c>(b: Builder<'c>, sum: Val<'c>, extras: &[Val<'c>], whole: bool) -> Vec<Val<'c>> {
+    use aitmlir_dialects::types::TypeExt as _;
+    use melior::ir::ValueLike as _;
     let f32 = b.context().f32_type();
-    vec![extras.iter().fold(sum, |sum, extra| b.addf(sum, b.op1("arith.extf", &[*extra], f32, &[])))]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn product(text: &str) -> Product {
-        text.parse().expect("a product")
-    }
-
-    #[test]
-    fn what_is_measured_is_legal_and_named_once() {
-        for text in [
-            "4096x3072x768",
-            "16x4096x4096",
-            "128x128x65536",
-            "64x64x64 batch=8 epilogue=tensor",
-            "96x88x72 a=col b=row",
-        ] {
-            let list = configurations(&product(text), None).expect("configurations");
-            assert!(list.len() > 3, "{text}: {}", list.len());
-            let names: HashSet<String> = list.iter().map(|(_, c)| c.short_name()).collect();
-            assert_eq!(names.len(), list.len());
-            assert!(configurations(&product(text), Some(2)).expect("configurations").len() == 2);
-        }
-    }
-
-    #[test]
-    fn few_rows_are_measured_transposed() {
-        let list = configurations(&product("16x4096x4096"), None).expect("configurations");
-        assert!(list.iter().all(|(_, config)| config.swapped && config.columns == 16));
-    }
-
-    #[test]
-    fn lines_that_tma_does_not_take_are_left_out() {
-        let error = configurations(&product("64x64x1001"), None).expect_err("odd lines").to_string();
-        assert!(error.contains("lines of A and B that are not multiples of 16 bytes"), "{error}");
-    }
-
-    #[test]
-    fn results_that_tma_does_not_store_leave_plainly() {
-        let list = configurations(&product("512x100x512"), None).expect("configurations");
-        assert!(list.iter().all(|(_, config)| !config.tma_store));
-    }
+    let wide = |extra: Val<'c>| match extra.r#type().bits() {
+        16 => b.op1("arith.extf", &[extra], f32, &[]),
+        _ => extra,
+    };
+    let add = |sum, extra: &Val<'c>| if whole { b.addi(sum, *extra) } else { b.addf(sum, wide(*extra)) };
+    vec![extras.iter().fold(sum, add)]
 }

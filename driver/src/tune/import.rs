@@ -1,7 +1,12 @@
 //! Takes what a folder of [`super::build`] measured into a table.
 
+use super::{
+    class::{Class, Generation},
+    search::Search,
+};
 use aitmlir_lowering::cuda::{
-    kernels::gemm_sm90::choose,
+    chip::chip,
+    kernels::gemm_kernel::GemmKernel,
     tuning::{Machine, Product, Row, Table},
 };
 use anyhow::{Context as _, Result, bail};
@@ -46,7 +51,7 @@ pub struct Given {
     pub toolchain: Option<String>,
 }
 
-/// The rows that results come to. Products for which nothing was right are left out, and named.
+/// The rows that results come to. Products for which nothing was right are left out, and named with the reason.
 pub fn rows(text: &str, given: &Given) -> Result<(Vec<Row>, Vec<String>)> {
     let results: Results = serde_json::from_str(text).context("these are not results of a tuning folder")?;
     let sms =
@@ -66,11 +71,18 @@ pub fn rows(text: &str, given: &Given) -> Result<(Vec<Row>, Vec<String>)> {
     for winner in results.results.into_iter().chain(compared) {
         let product: Product = winner.product.parse()?;
         let (Some(config), Some(us)) = (winner.config, winner.us) else {
-            missing.push(product.to_string());
+            missing.push(format!("{product}: nothing was right"));
             continue;
         };
-        if choose::parse(&config).is_none() {
+        let Some(kernel) = GemmKernel::parse(&config) else {
             bail!("{product}: '{config}' is no configuration of this compiler");
+        };
+        // Of the kernel for sm_80 where there is a newer one: `build --older` measures it to be compared, and the compiler does not take it.
+        let chip = chip(&machine.architecture).with_context(|| format!("no GPU is called {}", machine.architecture))?;
+        let newest = Class::of(&product, Search::default().generation(chip), false)?.generation;
+        if matches!(kernel, GemmKernel::Sm80(_)) && newest == Generation::Sm90 {
+            missing.push(format!("{product}: the older kernel, where the compiler takes a newer one"));
+            continue;
         }
         rows.push(Row { machine: machine.clone(), product, config, us });
     }
@@ -129,6 +141,15 @@ mod tests {
         let given = Given { sms: Some(132), toolchain: Some("ptxas 13.0".into()) };
         let (rows, missing) = rows(text, &given).expect("rows");
         assert_eq!((rows.len(), rows[0].config.as_str(), missing.len()), (1, "co1_64x64_s6_k1_c2_g8", 1));
+    }
+
+    #[test]
+    fn the_older_kernel_has_rows_where_there_is_no_newer_one() {
+        let text = RESULTS.replace("co1_64x64_s6_k1_c2_g8", "mma_64x64_w2x2_s4");
+        let (rows_of, missing) = rows(&text, &Given::default()).expect("rows");
+        assert_eq!((rows_of.len(), missing.len()), (0, 2));
+        let text = text.replace("512x512x512", "512x512x512 dtype=tf32");
+        assert_eq!(rows(&text, &Given::default()).expect("rows").0.len(), 1);
     }
 
     #[test]

@@ -5,5 +5,7 @@
 //! [`aitmlir_lowering::cuda::tuning`].
 
 pub mod build;
+pub mod class;
 pub mod import;
 pub mod products;
+pub mod search;

@@ -4,7 +4,7 @@
 use crate::case::{Case, Kernel, PLAIN, identity};
 use aitmlir_dialects::new_context;
 use aitmlir_lowering::cuda::kernels::{
-    gemm_sm90::{self, Config, choose::candidates},
+    gemm_sm90::{self, Config, candidates::candidates},
     problem::{Dtype, Fold, Place, Problem},
 };
 use melior::ir::{Location, Module};

@@ -15,30 +15,39 @@ import worker
 
 HERE = pathlib.Path(__file__).resolve().parent
 OUT = pathlib.Path(os.environ.get("OUT", HERE))
-FINALISTS = 5
+FINALISTS = 8
 
 
 class Case:
-    """A product: inputs, results, and what they must be."""
+    """The products of a launch: inputs, results, and what they must be."""
 
     def __init__(self, torch, spec):
-        self.spec, self.want = spec, None
-        m, n, k, batch = spec["sizes"]
-        kinds = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
-        kind, out = kinds[spec["dtype"]], kinds[spec["out"]]
+        self.spec, self.want, self.torch = spec, None, torch
+        batch, name = spec["batch"], spec["dtype"]
+        kinds = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "tf32": torch.float32, "s8": torch.int8, "u8": torch.uint8,
+                 "s32": torch.int32}
+        kind, out = kinds[name], kinds[spec["out"]]
 
         def rnd(*dims):
+            if not kind.is_floating_point:
+                # Sums of so small numbers are exact in f32.
+                return torch.randint(0 if name == "u8" else -8, 8, dims, device="cuda", dtype=kind)
             return (torch.randn(*dims, device="cuda") * 0.5).to(kind)
 
-        a = (batch, m, k) if spec["a_rows"] else (batch, k, m)
-        b = (batch, k, n) if spec["b_rows"] else (batch, n, k)
-        extras = {"plain": (), "column": ((n,),), "tensor": ((batch, m, n),)}[spec["epilogue"]]
-        count = max(1, min(8, int(256e6 // (2 * batch * (m * k + n * k))) + 1))
-        self.sets = [(rnd(*a), rnd(*b), *(rnd(*e) for e in extras)) for _ in range(count)]
-        self.outs = [torch.empty(batch, m, n, device="cuda", dtype=out) for _ in range(count)]
+        def of(m, n, k):
+            a = (batch, m, k) if spec["a_rows"] else (batch, k, m)
+            b = (batch, k, n) if spec["b_rows"] else (batch, n, k)
+            extras = {"plain": (), "column": ((n,),), "tensor": ((batch, m, n),)}[spec["epilogue"]]
+            return rnd(*a), rnd(*b), *(rnd(*e) for e in extras)
 
-    def peer(self, i, cast=lambda t: t):
-        a, b, *extras = (cast(t) for t in self.sets[i % len(self.sets)])
+        total = sum(2 * batch * (m * k + n * k) for m, n, k in spec["sizes"])
+        count = max(1, min(8, int(256e6 // total) + 1))
+        # For each set of inputs, those of each product of the launch.
+        self.sets = [[of(*sizes) for sizes in spec["sizes"]] for _ in range(count)]
+        self.outs = [[torch.empty(batch, m, n, device="cuda", dtype=out) for m, n, _ in spec["sizes"]] for _ in range(count)]
+
+    def compute(self, inputs, cast=lambda t: t):
+        a, b, *extras = (cast(t) for t in inputs)
         a = a if self.spec["a_rows"] else a.transpose(1, 2)
         b = b if self.spec["b_rows"] else b.transpose(1, 2)
         result = a @ b
@@ -46,17 +55,39 @@ class Case:
             result = result + extra
         return result
 
+    def peer(self):
+        """The same by torch, one product after the other, or as one batch where sizes agree; none of integers."""
+        if self.spec["dtype"] in ("s8", "u8"):
+            return None
+        sizes = self.spec["sizes"]
+        sets = self.sets
+        if len(sizes) > 1 and len({tuple(size) for size in sizes}) == 1:
+            stacked = [tuple(self.torch.cat(parts) for parts in zip(*inputs)) for inputs in self.sets]
+            sets = [[inputs] for inputs in stacked] if self.spec["epilogue"] != "column" else sets
+        return lambda i: [self.compute(inputs) for inputs in sets[i % len(sets)] if inputs[0].numel()]
+
     def ours(self, kernel):
-        m, n, k, batch = self.spec["sizes"]
-        dims = (m, n, k, batch) if batch > 1 else (m, n, k)
-        launches = [kernel.prepare(dims, [t.data_ptr() for t in inputs] + [out.data_ptr()]) for inputs, out in zip(self.sets, self.outs)]
+        dims = self.dims()
+        launches = []
+        for inputs, outs in zip(self.sets, self.outs):
+            operands = [t.data_ptr() for of_one, out in zip(inputs, outs) for t in (*of_one, out)]
+            launches.append(kernel.prepare(dims, operands))
         return lambda i: launches[i % len(launches)]()
 
+    def dims(self):
+        batch = self.spec["batch"]
+        return [d for sizes in self.spec["sizes"] for d in sizes] + ([batch] if batch > 1 else [])
+
     def error(self, timing, call):
-        """Of the first set of inputs, against an f32 product: see `timing.error`."""
+        """Of the first set of inputs, against products in a wider type: see `timing.error`."""
         if self.want is None:
-            self.want = self.peer(0, lambda t: t.float())
+            wide = self.torch.float64 if self.spec["dtype"] == "f32" else self.torch.float32
+            self.want = [self.compute(inputs, lambda t: t.to(wide)) for inputs in self.sets[0]]
         return timing.error(call, self.outs[0], self.want)
+
+
+# The largest relative norm of an error, by the type of the operands.
+ALLOWED = {"f16": 2e-3, "bf16": 1e-2, "f32": 1e-5, "tf32": 2e-3, "s8": 0, "u8": 0}
 
 
 def fits(kernel, dims):
@@ -67,28 +98,33 @@ def fits(kernel, dims):
 
 
 def measure(torch, timing, spec, kernels, skip):
+    torch.backends.cuda.matmul.allow_tf32 = False
     case, failures, keep = Case(torch, spec), [], []
-    graphs = {"peer": timing.graph_of(case.peer)}
     names = dict(spec["kernels"])
-    m, n, k, batch = spec["sizes"]
+    graphs, dims = {}, case.dims()
+    peer = case.peer()
+    case.error(timing, lambda i: None)
+    torch.backends.cuda.matmul.allow_tf32 = spec["dtype"] == "tf32"
+    if peer:
+        graphs["peer"] = timing.graph_of(peer)
     for name in names:
-        kernel = kernels[name]
-        if name in skip or not fits(kernel, (m, n, k, batch)):
+        kernel = kernels.get(name)
+        if kernel is None or name in skip or not fits(kernel, dims):
             continue
         worker.say(trying=name)
         call = case.ours(kernel)
         error = max(case.error(timing, call) for _ in range(2))
-        if error > (1e-2 if spec["dtype"] == "bf16" else 2e-3):
+        if error > ALLOWED[spec["dtype"]]:
             failures.append([names[name], error])
             continue
         graphs[name] = timing.graph_of(call)
         keep.append(call)
     rough = timing.rounds(graphs, 4, 2)
     order = sorted((name for name in rough if name != "peer"), key=rough.get)
-    medians = timing.rounds({name: graphs[name] for name in ["peer"] + order[:FINALISTS]}, 12, 3)
-    peer = medians.pop("peer")
+    medians = timing.rounds({name: graphs[name] for name in (["peer"] if peer else []) + order[:FINALISTS]}, 12, 3)
+    peer_us = medians.pop("peer", None)
     winner = min(medians, key=medians.get) if medians else None
-    worker.say(result={"product": spec["product"], "config": names.get(winner), "us": medians.get(winner), "peer_us": peer,
+    worker.say(result={"product": spec["product"], "config": names.get(winner), "us": medians.get(winner), "peer_us": peer_us,
                        "failures": failures,
                        "candidates": [[names[name], round(medians.get(name, rough[name]), 2)] for name in order]})
 
@@ -101,7 +137,6 @@ def work(first, skip):
     import timing
 
     torch.manual_seed(0)
-    torch.backends.cuda.matmul.allow_tf32 = False
     torch.empty(1, device="cuda")
     about = json.loads((HERE / "products.json").read_text())
     kernels = {kernel.name: kernel for kernel in driver.load(HERE)}
@@ -127,7 +162,8 @@ def main(seconds):
             report["results"].append(row)
             (OUT / "results.json").write_text(json.dumps(report, indent=1))
             us = f"{row['us']:9.2f} us" if row["us"] else "  nothing was right"
-            print(f"{row['product']:80s} {us}  torch {row['peer_us']:9.2f} us  {row['config']}", flush=True)
+            peer = f"torch {row['peer_us']:9.2f} us" if row["peer_us"] else ""
+            print(f"{row['product']:80s} {us}  {peer}  {row['config']}", flush=True)
 
     report["hung"] = worker.watch([sys.executable, str(HERE / "tune.py"), "--work"], deadline, heard)
     (OUT / "results.json").write_text(json.dumps(report, indent=1))

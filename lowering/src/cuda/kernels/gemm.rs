@@ -2,11 +2,13 @@
 
 use super::{
     Operand, Whole, gemm_groups, gemm_sm80,
+    gemm_sm80::choose::{divisor, widest},
     gemm_sm90::{
         self, Config, Illegal,
-        choose::{Sizes, choose, choose_for_group},
+        choose::{choose, choose_by_data},
     },
     problem::{Dtype, Extra, Fold, Output, Place, Problem},
+    sizes::Sizes,
 };
 use crate::{
     cpu::{Unsupported, map::inline_at},
@@ -109,27 +111,15 @@ pub(super) fn emit_problems<'c>(
             }
         }
     }
-    for config in ampere(all, op.has("tf32")) {
+    // Groups by data are not in the tables.
+    let newest = (variants.is_empty() && problem.groups.is_none()).then_some(whole.tuning);
+    for config in ampere(all, op.has("tf32"), whole.chip, newest) {
         let name = name(variants.len());
         let launch = gemm_sm80::emit_group(whole.context, whole.module, &name, all, config, &region);
         variants.push(launch.map_err(illegal)?);
     }
     let chain = variants.into_iter().reduce(KernelLaunch::or_else);
     chain.ok_or_else(|| Unsupported("has no variant".to_owned()))
-}
-
-/// A number that is known to divide a formula.
-fn divisor(e: &Expr) -> i64 {
-    fn gcd(a: i64, b: i64) -> i64 {
-        if b == 0 { a } else { gcd(b, a % b) }
-    }
-    match e {
-        Expr::Const(0) => 1 << 20,
-        Expr::Const(n) => n.abs(),
-        Expr::Mul(a, b) => divisor(a).saturating_mul(divisor(b)).min(1 << 40),
-        Expr::Add(a, b) | Expr::Sub(a, b) | Expr::Min(a, b) | Expr::Max(a, b) => gcd(divisor(a), divisor(b)),
-        _ => 1,
-    }
 }
 
 pub(super) fn known(e: &Expr) -> Option<i64> {
@@ -166,7 +156,10 @@ const MANY_PARTS: i64 = 64;
 /// Rows that stand for a number of rows that is known at run time only.
 const MANY_ROWS: i64 = 4096;
 
-/// The same of a problem of a group.
+/// A length of sums that stands for one that is known at run time only.
+const MANY_SUMS: i64 = 1024;
+
+/// As [`MANY_ROWS`], of a problem of a group.
 const MANY_ROWS_OF_GROUP: i64 = 256;
 
 /// Configurations of the kernel of sm_90a for a group of problems, each with the launches that it is for.
@@ -196,26 +189,17 @@ fn hopper(problems: &[Problem], tuning: &Tuning) -> Vec<(Option<Expr>, Config)> 
         }
         _ => loads,
     };
-    let size = |e: &Expr, unknown: i64| known(e).unwrap_or(unknown);
     let chosen = |unknown: i64| {
-        let sizes = |problem: &Problem| Sizes {
-            m: size(&problem.m, unknown),
-            // The tiles of two products hold the columns of both.
-            n: size(&problem.n, MANY_ROWS) * i64::from(problem.products()),
-            k: size(&problem.k, 1024),
-            batch: size(&problem.batch, 1),
-        };
-        let sizes: Vec<_> = match problems {
-            [Problem { groups: Some(groups), .. }] => gemm_groups::sizes(&sizes(&problems[0]), groups, unknown),
-            _ => problems.iter().map(sizes).collect(),
-        };
-        match (sizes.as_slice(), problems) {
-            (_, [problem @ Problem { groups: Some(_), .. }]) => {
+        let sizes: Vec<_> =
+            problems.iter().map(|problem| Sizes::of(problem, [unknown, MANY_ROWS, MANY_SUMS])).collect();
+        match problems {
+            // Of rows that are grouped by data, those that each group may have.
+            [problem @ Problem { groups: Some(groups), .. }] => {
+                let sizes = gemm_groups::sizes(&sizes[0], groups, unknown);
                 let robust = gemm_groups::for_many_rows(&sizes, stores).filter(|c| c.check(problem).is_ok());
-                robust.or_else(|| choose_for_group(&sizes, problems, stores))
+                robust.or_else(|| choose_by_data(&sizes, problem, stores))
             }
-            ([sizes], [problem]) => choose(*sizes, problem, stores, tuning),
-            _ => choose_for_group(&sizes, problems, stores),
+            _ => choose(&sizes, problems, stores, tuning),
         }
     };
     let mut list = Vec::new();
@@ -235,44 +219,18 @@ fn hopper(problems: &[Problem], tuning: &Tuning) -> Vec<(Option<Expr>, Config)> 
     list
 }
 
-/// Configurations of the kernel of sm_80, the widest copies first; the last one takes everything. `tf32`: f32 may be rounded to it.
-fn ampere(problems: &[Problem], tf32: bool) -> Vec<gemm_sm80::Config> {
-    use gemm_sm80::Config;
+/// Configurations of the kernel of sm_80, the widest copies first; the last one takes everything. `tf32`: f32 may be rounded to it. `tuning`: where no newer kernel computes the
+/// products.
+fn ampere(problems: &[Problem], tf32: bool, chip: &Chip, tuning: Option<&Tuning>) -> Vec<gemm_sm80::Config> {
+    use gemm_sm80::choose::{choose, kind};
     let Some(problem) = problems.first() else { return vec![] };
-    let element = problem.dtype.bytes();
-    let few = |size: &Expr| known(size).is_some_and(|n| n <= 64);
-    // Of groups, the rows that each has on average.
-    let rows = |problem: &Problem| match &problem.groups {
-        Some(groups) => problem.m.clone().ceil_div(groups.count.clone().max(1)),
-        None => problem.m.clone(),
-    };
-    let small = problems.iter().all(|problem| few(&rows(problem)) || few(&problem.n));
-    let two = problem.products() > 1;
-    let base = match problem.dtype {
-        Dtype::F32 if two && !tf32 => Config::SMALL_FMA,
-        Dtype::F32 if !tf32 => Config::FMA,
-        _ if small || two => Config::SMALL,
-        _ => Config::LARGE,
-    };
-    let widest = |place: &Place| {
-        let contiguous = place.unit_step() && (place.inner || problem.dtype.half());
-        let strides = std::iter::once(&place.line).chain(&place.batch).chain(&place.spread);
-        let bytes = strides
-            .map(|stride| divisor(stride).saturating_mul(element))
-            .fold(16, |least, bytes| [16, 8, 4].into_iter().find(|n| bytes % n == 0).unwrap_or(element).min(least));
-        if contiguous { bytes.max(element) as u32 } else { element as u32 }
-    };
-    let least = |widths: &mut dyn Iterator<Item = u32>| widths.min().unwrap_or(element as u32);
-    let of_left = |problem: &Problem| match (&problem.groups, problem.a.inner) {
-        // A group may begin at any line.
-        (Some(_), false) => element as u32,
-        _ => widest(&problem.a),
-    };
-    let left = least(&mut problems.iter().map(of_left));
-    let right = least(&mut problems.iter().flat_map(Problem::rights).map(widest));
-    let wide = Config { copy_bytes: [left, right], ..base };
-    let narrow = Config { copy_bytes: [element as u32; 2], ..base };
-    if wide == narrow { vec![narrow] } else { vec![wide, narrow] }
+    let sizes = problems.iter().map(|problem| Sizes::of(problem, [MANY_ROWS, MANY_ROWS, MANY_SUMS]));
+    let sizes: Vec<_> = sizes.collect();
+    let kind = kind(problem.dtype, tf32);
+    let (wide, narrow) = (widest(problems), [problem.dtype.bytes() as u32; 2]);
+    let first = choose(&sizes, problems, kind, wide, chip, tuning);
+    let second = if wide == narrow { None } else { choose(&sizes, problems, kind, narrow, chip, None) };
+    first.into_iter().chain(second).collect()
 }
 
 /// The op as a product of matrices, in the simplest form that says where its operands lie.

@@ -11,6 +11,7 @@ mod copy;
 pub mod elements;
 mod gemm;
 mod gemm_groups;
+pub mod gemm_kernel;
 pub mod gemm_sm80;
 pub mod gemm_sm90;
 pub mod group;
@@ -24,6 +25,7 @@ mod reduce;
 mod rows;
 pub mod sequences;
 mod single;
+pub mod sizes;
 mod softmax;
 mod threads;
 

@@ -5,7 +5,7 @@
 mod product;
 mod table;
 
-pub use product::{Epilogue, Major, Product};
+pub use product::{Epilogue, Major, Product, TF32};
 pub use table::{Machine, Row, Table, TableError};
 
 use std::cell::RefCell;
@@ -76,14 +76,14 @@ impl Tuning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::kernels::gemm_sm90::choose;
+    use crate::cuda::kernels::gemm_kernel::GemmKernel;
 
     #[test]
     fn every_row_that_ships_names_a_configuration() {
         let table = Table::parse(SHIPPED).expect("a table");
         assert!(table.rows().len() > 10);
         for row in table.rows() {
-            assert!(choose::parse(&row.config).is_some(), "{}", row.config);
+            assert!(GemmKernel::parse(&row.config).is_some(), "{}", row.config);
             assert_eq!(row.machine.architecture, "sm_90a");
         }
         assert_eq!(table.to_string(), SHIPPED, "the table is as aitmlir-tune writes it");

@@ -1,6 +1,9 @@
-//! A matrix product as far as the speed of its kernel depends on it.
+//! A matrix product, or a group of them in one launch, as far as the speed of its kernel depends on it.
 
-use crate::cuda::kernels::problem::{Dtype, Problem};
+use crate::cuda::kernels::{
+    gemm_sm90::choose::Sizes,
+    problem::{Dtype, Problem},
+};
 use kernel_launch::Expr;
 use std::{fmt, str::FromStr};
 
@@ -24,7 +27,7 @@ pub enum Epilogue {
     Tensor,
 }
 
-/// [batch, M, K] times [batch, K, N].
+/// [batch, M, K] times [batch, K, N]; or a group of products that share a launch and differ in sizes alone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Product {
     /// Rows.
@@ -33,9 +36,11 @@ pub struct Product {
     pub n: i64,
     /// Length of the sums.
     pub k: i64,
-    /// Matrices.
+    /// Matrices; 1 of a group, in which each matrix of a batch counts as a product.
     pub batch: i64,
-    /// Of A and B: "f16", "bf16".
+    /// M, N and K of the other products of a group, the largest first; none is larger than the one above.
+    pub others: Vec<[i64; 3]>,
+    /// Of A and B: "f16", "bf16", "f32"; "tf32" for f32 that may be rounded to it.
     pub dtype: String,
     /// Of the result.
     pub out: String,
@@ -60,16 +65,18 @@ pub struct NoProduct {
 /// The most that an alignment says.
 const LINE_BYTES: i64 = 128;
 
+/// The type of f32 operands that may be rounded.
+pub const TF32: &str = "tf32";
+
 /// The largest power of two that divides `bytes`, at most [`LINE_BYTES`].
 fn power_of_two(bytes: i64) -> i64 {
     if bytes == 0 { LINE_BYTES } else { (1 << bytes.trailing_zeros().min(7)).min(LINE_BYTES) }
 }
 
 fn bytes_of(dtype: &str) -> Option<i64> {
-    [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::S8, Dtype::U8, Dtype::S32]
-        .into_iter()
-        .find(|d| d.name() == dtype)
-        .map(Dtype::bytes)
+    let all = [Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::S8, Dtype::U8, Dtype::S32];
+    let name = if dtype == TF32 { "f32" } else { dtype };
+    all.into_iter().find(|d| d.name() == name).map(Dtype::bytes)
 }
 
 impl Product {
@@ -80,6 +87,7 @@ impl Product {
             n,
             k,
             batch: 1,
+            others: Vec::new(),
             dtype: "f16".to_owned(),
             out: "f16".to_owned(),
             a: Major::Row,
@@ -90,12 +98,42 @@ impl Product {
         Product { alignment: product.dense_alignment(), ..product }
     }
 
+    /// M, N and K of all products: of a group, each; else the one.
+    pub fn members(&self) -> Vec<[i64; 3]> {
+        std::iter::once([self.m, self.n, self.k]).chain(self.others.iter().copied()).collect()
+    }
+
+    /// The same product with these in its place, in any order; none changes nothing.
+    fn with_members(self, mut members: Vec<[i64; 3]>) -> Product {
+        members.sort_unstable_by(|a, b| b.cmp(a));
+        let Some(([m, n, k], others)) = members.split_first() else { return self };
+        Product { m: *m, n: *n, k: *k, others: others.to_vec(), ..self }
+    }
+
     /// The alignment where nothing lies between the lines.
     fn dense_alignment(&self) -> i64 {
         let (bytes, out) = (bytes_of(&self.dtype).unwrap_or(1), bytes_of(&self.out).unwrap_or(1));
-        let a = if self.a == Major::Row { self.k } else { self.m };
-        let b = if self.b == Major::Row { self.n } else { self.k };
-        [a * bytes, b * bytes, self.n * out].into_iter().map(power_of_two).min().unwrap_or(1)
+        let of = |[m, n, k]: [i64; 3]| {
+            let a = if self.a == Major::Row { k } else { m };
+            let b = if self.b == Major::Row { n } else { k };
+            [a * bytes, b * bytes, n * out].into_iter().map(power_of_two).min().unwrap_or(1)
+        };
+        self.members().into_iter().map(of).min().unwrap_or(1)
+    }
+
+    /// The products of the problems of one launch; `sizes` stand for those of each, which need not be known.
+    pub fn of_group(problems: &[Problem], sizes: &[Sizes]) -> Product {
+        let each = problems.iter().zip(sizes);
+        let mut products: Vec<Product> =
+            each.map(|(problem, s)| Product::of(problem, [s.m, s.n, s.k, s.batch])).collect();
+        if products.len() == 1 {
+            return products.remove(0);
+        }
+        let alignment = products.iter().map(|product| product.alignment).min().unwrap_or(LINE_BYTES);
+        let of = |product: &Product| vec![[product.m, product.n, product.k]; product.batch.max(1) as usize];
+        let members = products.iter().flat_map(of).collect();
+        let first = products.into_iter().next().unwrap_or_else(|| Product::dense(1, 1, 1));
+        Product { batch: 1, alignment, ..first }.with_members(members)
     }
 
     /// The product of a problem; `sizes` stand for M, N, K and the batch, which need not be known.
@@ -130,7 +168,8 @@ impl Product {
         let half = |dtype: &str| dtype == "f16" || dtype == "bf16";
         let same_type = |a: &str, b: &str| a == b || half(a) && half(b);
         let alike = (self.m, self.n, self.k, self.batch, self.a, self.b, self.alignment)
-            == (other.m, other.n, other.k, other.batch, other.a, other.b, other.alignment);
+            == (other.m, other.n, other.k, other.batch, other.a, other.b, other.alignment)
+            && self.others == other.others;
         let types = same_type(&self.dtype, &other.dtype) && same_type(&self.out, &other.out);
         let exact = u32::from(self.dtype == other.dtype && self.out == other.out);
         (alike && types).then_some(2 * u32::from(self.epilogue == other.epilogue) + exact)
@@ -139,7 +178,14 @@ impl Product {
 
 impl fmt::Display for Product {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}x{}x{}", self.m, self.n, self.k)?;
+        let members = self.members();
+        for (i, same) in members.chunk_by(|a, b| a == b).enumerate() {
+            let ([m, n, k], plus) = (same[0], if i > 0 { "+" } else { "" });
+            match same.len() {
+                1 => write!(f, "{plus}{m}x{n}x{k}")?,
+                count => write!(f, "{plus}{count}*{m}x{n}x{k}")?,
+            }
+        }
         if self.batch != 1 {
             write!(f, " batch={}", self.batch)?;
         }
@@ -157,17 +203,15 @@ impl fmt::Display for Product {
 impl FromStr for Product {
     type Err = NoProduct;
 
-    /// `MxNxK`, then what differs from a dense f16 product with A and B contiguous along K.
+    /// `MxNxK`, then what differs from a dense f16 product with A and B contiguous along K. A group is a sum such as `8*256x768x768+512x768x768`.
     fn from_str(text: &str) -> Result<Product, NoProduct> {
         let fail = |cause: String| NoProduct { text: text.trim().to_owned(), cause };
         let mut words = text.split_whitespace();
         let sizes = words.next().ok_or_else(|| fail("it is empty".to_owned()))?;
         let positive = |word: &str| word.parse::<i64>().ok().filter(|n| *n > 0);
-        let numbers: Option<Vec<i64>> = sizes.split('x').map(positive).collect();
-        let Some(&[m, n, k]) = numbers.as_deref() else {
-            return Err(fail(format!("'{sizes}' is not three positive numbers MxNxK")));
-        };
-        let mut product = Product::dense(m, n, k);
+        let members = members(sizes).map_err(fail)?;
+        let count = members.len();
+        let mut product = Product::dense(1, 1, 1).with_members(members);
         let (mut out, mut alignment) = (None, None);
         for word in words {
             let (key, value) = word.split_once('=').ok_or_else(|| fail(format!("'{word}' is not NAME=VALUE")))?;
@@ -196,10 +240,30 @@ impl FromStr for Product {
                 _ => return Err(unknown()),
             }
         }
-        product.out = out.unwrap_or_else(|| product.dtype.clone());
+        if count > 1 && product.batch > 1 {
+            return Err(fail("a group has no batch: each matrix of one is a product of its own".to_owned()));
+        }
+        product.out =
+            out.unwrap_or_else(|| if product.dtype == TF32 { "f32".to_owned() } else { product.dtype.clone() });
         product.alignment = alignment.unwrap_or_else(|| product.dense_alignment());
         Ok(product)
     }
+}
+
+/// The sizes of the products in a text such as `8*256x768x768+512x768x768`. A product of a group may be empty.
+fn members(text: &str) -> Result<Vec<[i64; 3]>, String> {
+    let group = text.contains(['+', '*']);
+    let mut members = Vec::new();
+    for part in text.split('+') {
+        let (count, sizes) = part.split_once('*').map_or((Some(1), part), |(count, sizes)| (count.parse().ok(), sizes));
+        let size = |word: &str| word.parse::<i64>().ok().filter(|n| *n > 0 || group && *n == 0);
+        let numbers: Option<Vec<i64>> = sizes.split('x').map(size).collect();
+        let (Some(count @ 1..), Some(&[m, n, k])) = (count, numbers.as_deref()) else {
+            return Err(format!("'{part}' is not three positive numbers MxNxK"));
+        };
+        members.extend(std::iter::repeat_n([m, n, k], count));
+    }
+    Ok(members)
 }
 
 #[cfg(test)]
@@ -216,12 +280,28 @@ mod tests {
     }
 
     #[test]
+    fn a_group_is_a_sum_of_products_in_any_order() {
+        let text = "512x768x768+2*256x768x768+0x768x768 dtype=bf16 out=bf16 a=row b=col epilogue=plain align=128";
+        let group: Product = text.parse().expect("a group");
+        assert_eq!(group.members().len(), 4);
+        assert_eq!(group.to_string(), text);
+        let same: Product = "0x768x768+256x768x768+512x768x768+256x768x768 dtype=bf16".parse().expect("a group");
+        assert_eq!(same, group);
+        let problems = [256, 512, 0, 256].map(|m| Problem::linear(Dtype::Bf16, m, 768, 768));
+        let sizes = [256, 512, 0, 256].map(|m| Sizes { m, n: 768, k: 768, batch: 1 });
+        assert_eq!(Product::of_group(&problems, &sizes), group);
+    }
+
+    #[test]
     fn what_is_no_product_says_why() {
         let error = |text: &str| text.parse::<Product>().expect_err("no product").to_string();
         assert!(
             error("12x8").starts_with("'12x8' is no product: '12x8' is not three positive numbers MxNxK; an example")
         );
         assert!(error("1x8x8 dtype=f8").contains("'dtype=f8' is unknown"));
+        assert!(error("2*8x8x8 batch=2").contains("a group has no batch"));
+        assert!(error("0x8x8").contains("'0x8x8' is not three positive numbers"));
+        assert!(error("0*8x8x8").contains("'0*8x8x8' is not three positive numbers"));
         assert!(error("1x8x8 fast").contains("'fast' is not NAME=VALUE"));
     }
 

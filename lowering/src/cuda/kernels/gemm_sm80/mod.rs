@@ -11,12 +11,16 @@
 //! Where rows are grouped ([`Problem::groups`]), there are as many CTAs as tiles can be. Each finds its group by a binary search, and counts rows from the group's first one on: the rest is as for
 //! a matrix that has the group's rows.
 
+pub mod choose;
 mod config;
+mod cost;
 mod load;
 mod multiply;
+mod names;
 mod tiling;
 
 pub use config::{Config, Kind};
+pub use names::parse;
 
 use super::{
     elements::{ElementSlots, Elements, Pair},

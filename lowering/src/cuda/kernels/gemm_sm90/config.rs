@@ -181,6 +181,18 @@ impl Config {
         (self.barrier_offset(problem) + 16 * i64::from(self.stages)) as u32
     }
 
+    /// Bytes of shared memory that each CTA of a multiprocessor can have.
+    fn room(&self) -> u32 {
+        chip::CHIPS.iter().find(|c| c.hopper).map_or(0, |c| {
+            c.shared_bytes.min(c.shared_bytes_sm / self.ctas_per_sm.max(1) - 1024 * (self.ctas_per_sm - 1).min(1))
+        })
+    }
+
+    /// Is there shared memory for its stages?
+    pub(super) fn fits(&self, problem: &Problem) -> bool {
+        self.shared_bytes(problem) <= self.room()
+    }
+
     /// Rows and columns of the result of one cluster (of one CTA where nothing is shared).
     pub(super) fn reach(&self, problem: &Problem) -> [i64; 2] {
         let [rows, columns] = self.covers(problem);
@@ -370,9 +382,7 @@ impl Config {
         if self.stages < 2 {
             return fail("one stage".to_owned());
         }
-        let limit = chip::CHIPS.iter().find(|c| c.hopper).map_or(0, |c| {
-            c.shared_bytes.min(c.shared_bytes_sm / self.ctas_per_sm.max(1) - 1024 * (self.ctas_per_sm - 1).min(1))
-        });
+        let limit = self.room();
         if self.shared_bytes(problem) > limit {
             return fail(format!("{} bytes of shared memory; {limit} are there", self.shared_bytes(problem)));
         }

@@ -10,6 +10,7 @@
 //!
 //! Operands, products and staged results are written in the cute dialect: [`tiling`] says as layouts how a configuration cuts them.
 
+pub mod candidates;
 pub mod choose;
 mod config;
 mod consumer;
