@@ -107,13 +107,6 @@ pub trait ScalarOps<'c>: Copy {
         asm1(b, &text, "=r,r", &[a], b.context().int_type(32), Effect::Ordered)
     }
 
-    /// The value of lane `lane ^ mask`, of an f32.
-    fn shuffle_xor_f32(self, a: Val<'c>, mask: u32) -> Val<'c> {
-        let b = self.builder();
-        let text = format!("shfl.sync.bfly.b32 $0, $1, {mask}, 31, -1;");
-        asm1(b, &text, "=f,f", &[a], b.context().f32_type(), Effect::Ordered)
-    }
-
     /// The value of lane `lane` (an i32), of an f32.
     fn shuffle_f32(self, a: Val<'c>, lane: Val<'c>) -> Val<'c> {
         let b = self.builder();

@@ -44,11 +44,6 @@ pub fn fence_async_shared(b: Builder<'_>) {
     asm0(b, "fence.proxy.async.shared::cta;", "", &[]);
 }
 
-/// Writes of this thread are visible to the device before those that follow.
-pub fn fence_device(b: Builder<'_>) {
-    asm0(b, "fence.acq_rel.gpu;", "", &[]);
-}
-
 /// Waits until the kernels before this one in the stream are done and what they wrote is visible, where this one was started before that.
 pub fn wait_for_earlier_kernels(b: Builder<'_>) {
     asm0(b, "griddepcontrol.wait;", "", &[]);
