@@ -66,6 +66,7 @@ gpu-bundle: ## Kernels, checks and timings for a GPU machine, in target/gpu-bund
 	cargo build -p aitmlir-driver --bins --profile $(PROFILE)
 	cargo run -q -p aitmlir-lowering --example gpu-bundle -- target/gpu-bundle
 	cargo run -q -p aitmlir-lowering --example group-bundle -- target/gpu-bundle/groups
+	cargo run -q -p aitmlir-lowering --example experts-bundle -- target/gpu-bundle/experts
 	@cp test/gpu/*.py test/gpu/run target/gpu-bundle/
 	PATH="$$PWD/target/tools/nvidia-cuda-nvcc/nvidia/cu13/bin:$$PATH" $(PYTHON) test/gpu/cells.py target/gpu-bundle/cells $(AITMLIR_BIN)/aitmlir-compile -j $(JOBS) $(ARGS)
 	@echo "copy target/gpu-bundle to a GPU machine with Python 3 and torch, and start ./run there"

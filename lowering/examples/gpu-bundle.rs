@@ -32,6 +32,7 @@ struct Shape {
     swapped: bool,
     tma_store: bool,
     ctas_per_sm: u32,
+    sharers: u32,
 }
 
 /// One kernel of the bundle.
@@ -150,6 +151,7 @@ impl Kernel {
                     swapped: config.swapped,
                     tma_store: config.tma_store,
                     ctas_per_sm: config.ctas_per_sm,
+                    sharers: config.sharers(),
                 }
             }
             Kernel::Sm80(config) => {
@@ -164,6 +166,7 @@ impl Kernel {
                     swapped: false,
                     tma_store: false,
                     ctas_per_sm: 1,
+                    sharers: 1,
                 }
             }
         }
@@ -355,6 +358,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             swapped: false,
             tma_store: true,
             ctas_per_sm: 1,
+            sharers: 1,
         };
         let compile_ms = start.elapsed().as_millis();
         println!("{name}: {} registers, {compile_ms} ms", report.registers);

@@ -92,7 +92,9 @@ class Kernel:
         if not config["tma_store"] and n % 64 == 0 and config["columns"] % 64 == 0:
             return False
         if config["swapped"]:
-            return m <= config["columns"] and (config["columns"] < 2 * m or config["columns"] == 8)
+            # For few rows; in large clusters, for any.
+            few = m <= config["columns"] and (config["columns"] < 2 * m or config["columns"] == 8)
+            return few or config["sharers"] > 2 and m > 32
         return m >= 64
 
     def bytes_of(self, param, dims, operands, workspace):

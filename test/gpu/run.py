@@ -66,6 +66,7 @@ def main():
     results, bad = ([], []) if only_b2b else run(deadline)
     b2b = run_alone("b2b.py", HERE, 5, deadline)
     groups = [] if only_b2b else run_alone("groups.py", HERE / "groups", 20, deadline)
+    experts = [] if only_b2b else run_alone("experts.py", HERE / "experts", 100, deadline)
     import torch
 
     good = [r for r in results if r["ratio"]]
@@ -77,7 +78,7 @@ def main():
     report = {"gpu": torch.cuda.get_device_name(), "sms": sms, "torch": torch.__version__, "date": time.strftime("%Y-%m-%d"),
               "cells": {"total": table["total"] + cells + len(bad), "pass": table["pass"] + passed}, "hung": bad,
               "gemm": [r for r in results if r["epilogue"] == "plain"], "fused": [r for r in results if r["epilogue"] != "plain"], "b2b": b2b,
-              "groups": groups,
+              "groups": groups, "experts": experts,
               "geomean": {"gemm": geomean([r["ratio"] for r in plain]), "fused": geomean([r["ratio"] for r in fused])}}
     (OUT / "results.json").write_text(json.dumps(report, indent=1))
     for r in results:
@@ -88,6 +89,8 @@ def main():
         print("b2b", json.dumps(r))
     for r in groups:
         print(f"group {r['group']:24s} {r['us']:8.2f} us {r['tflops']:7.1f} TFLOP/s  {r['what']}")
+    for r in experts:
+        print(f"experts {r['experts']:2d} {r['n']}x{r['k']} {r['rows']:5d} rows {r['sizes']:10s} {r['us']:8.1f} us {r['tflops']:7.1f} TFLOP/s  {r['what']}")
     print(json.dumps({k: report[k] for k in ("gpu", "torch", "cells", "hung", "geomean")}))
 
 
