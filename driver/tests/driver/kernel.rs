@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use aitmlir_driver::compile::{self, Options, phases::Emit};
 use aitmlir_driver::run::sim::{self, Simulator};
@@ -55,13 +56,15 @@ fn run_program(folder: &Path, name: &str, program: &Path) {
     let link = ["-L.", "-l:libcuda.so.1", "-lm", "-Dmain=use_kernel", "-o", "program.so", "-Wl,-ztext"];
     succeeds(cc(folder).args(shared).arg(program).arg(object).args(link));
 
+    // The kernel finds the driver by its name, which is that of every such test: one at a time.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let simulator = Simulator::new(sim::Options { checks: ptx_sim::Checks::ALL, counters: false, svg: None });
     // SAFETY: the libraries were made above; the functions have these types. The simulator outlives their calls.
     unsafe {
         let driver = libloading::Library::new(folder.join("libcuda.so.1")).expect("the driver");
         let using = driver.get::<extern "C" fn(*const DeviceTable)>(b"fake_cuda_use").expect("a function");
         using(simulator.table());
-        // The kernel finds the driver by its name, since that is loaded.
         let program = libloading::Library::new(folder.join("program.so")).expect("the program");
         let run = program.get::<extern "C" fn() -> c_int>(b"use_kernel").expect("main");
         assert_eq!(run(), 0, "the program has printed why");
