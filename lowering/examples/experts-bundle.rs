@@ -71,11 +71,9 @@ fn configs(layer: [i64; 3]) -> Vec<(Config, i64)> {
     let ping_pong = |chains, columns, stages| Config { chains, columns, stages, ..Config::PING_PONG };
     let others = [
         Config::PING_PONG,
-        ping_pong(1, 256, 4),
         ping_pong(2, 192, 4),
         ping_pong(1, 192, 6),
         ping_pong(1, 128, 8),
-        Config::cooperative(1, 256, 4),
         Config::cooperative(2, 128, 4),
         Config { swapped: true, ..Config::single(2, 64, 8, 1) },
         Config { swapped: true, ..Config::single(2, 16, 9, 1) },

@@ -337,6 +337,12 @@ impl Config {
                     .to_owned(),
             );
         }
+        if problem.groups.is_some() && self.columns > 192 {
+            return fail(format!(
+                "{} columns: the registers do not hold the sums and the plain stores at the ends of groups",
+                self.columns
+            ));
+        }
         if problem.groups.is_some() && (self.split > 1 || self.sharers() > 1 || self.stream) {
             return fail("tiles of groups of rows are whole, and share no operand".to_owned());
         }
