@@ -18,7 +18,7 @@ pub use overlap::Pipeline;
 use super::{CoordView, Cute, leaves, types, verify};
 use crate::{
     builder::{Builder, defining_op},
-    types::{Types, Val},
+    types::{Op, Types, Val},
 };
 use cute_layout::{
     Int, Layout,
@@ -121,9 +121,21 @@ impl<'c> CuteBuilder<'c> {
         self.inferred(name, operands, &[("operand_name", self.0.str_attr(part))])
     }
 
+    /// An operation whose result types are not inferred, verified at once.
+    fn verified(
+        self,
+        name: &str,
+        operands: &[Val<'c>],
+        types: &[Type<'c>],
+        attributes: &[(&str, Attribute<'c>)],
+    ) -> Built<Op<'c>> {
+        let op = self.0.op(&format!("cute.{name}"), operands, types, attributes, vec![]);
+        verify::verify(op).map_err(|message| BuildError { operation: name.to_owned(), message })?;
+        Ok(op)
+    }
+
     fn work(self, name: &str, operands: &[Val<'c>]) -> Built<()> {
-        let op = self.0.op(&format!("cute.{name}"), operands, &[], &[], vec![]);
-        verify::verify(op).map_err(|message| BuildError { operation: name.to_owned(), message })
+        self.verified(name, operands, &[], &[]).map(|_| ())
     }
 
     /// A value of one of the dialect's types from its notation: a constant, or made of its dynamic leaves, left to right.

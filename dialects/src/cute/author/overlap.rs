@@ -2,8 +2,7 @@
 
 use super::{BuildError, Built, CuteBuilder, TiledMma, View};
 use crate::{
-    builder::results_of,
-    cute::verify,
+    builder::result_of,
     types::{Types, Val},
 };
 
@@ -32,9 +31,7 @@ impl<'c> CuteBuilder<'c> {
         r#type: melior::ir::Type<'c>,
         attributes: &[(&str, melior::ir::Attribute<'c>)],
     ) -> Built<Val<'c>> {
-        let op = self.0.op(&format!("cute.{name}"), operands, &[r#type], attributes, vec![]);
-        verify::verify(op).map_err(|message| BuildError { operation: name.to_owned(), message })?;
-        Ok(results_of(op)[0])
+        self.verified(name, operands, &[r#type], attributes).map(|op| result_of(op, 0))
     }
 
     /// Initialises the barriers; one thread of the CTA does.
@@ -84,9 +81,7 @@ impl<'c> CuteBuilder<'c> {
     /// sums += a b by `wgmma`, under way afterwards. What the operations behind it must keep to is verified with the whole kernel.
     pub fn gemm_async(self, mma: TiledMma<'c>, sums: View<'c>, a: View<'c>, b: View<'c>) -> Built<()> {
         let attributes = [("async", self.0.unit_attr())];
-        let operands = [mma.0, sums.0, a.0, b.0, sums.0];
-        let op = self.0.op("cute.gemm", &operands, &[], &attributes, vec![]);
-        verify::verify(op).map_err(|message| BuildError { operation: "gemm".to_owned(), message })
+        self.verified("gemm", &[mma.0, sums.0, a.0, b.0, sums.0], &[], &attributes).map(|_| ())
     }
 
     /// Orders accesses of registers and shared memory before the products that follow; these fragments are in registers then.
@@ -102,8 +97,7 @@ impl<'c> CuteBuilder<'c> {
     /// Waits until at most `pending` groups are under way; these fragments may be read then.
     pub fn wgmma_wait(self, pending: i64, fragments: &[View<'c>]) -> Built<()> {
         let pending = [("pending", self.0.i64_attr(pending))];
-        let op = self.0.op("cute.wgmma_wait", &values(fragments), &[], &pending, vec![]);
-        verify::verify(op).map_err(|message| BuildError { operation: "wgmma_wait".to_owned(), message })
+        self.verified("wgmma_wait", &values(fragments), &[], &pending).map(|_| ())
     }
 
     /// Loads the box of a tensor at a coordinate (an integer for each mode of `to`) into shared memory, in every CTA of the cluster whose bit is in the
