@@ -2,9 +2,9 @@
 //!
 //! usage: experts-bundle FOLDER   (beside `test/gpu/experts.py`, which runs it)
 
-use aitmlir_dialects::new_context;
+mod bundle;
+
 use aitmlir_lowering::cuda::{
-    chip, codegen,
     kernels::{
         gemm_sm80,
         gemm_sm90::{
@@ -14,12 +14,12 @@ use aitmlir_lowering::cuda::{
         problem::{Dtype, Problem},
         sequences::Sequences,
     },
-    ptxas::{KernelReport, Ptxas},
+    ptxas::KernelReport,
 };
+use bundle::{Bundle, Compiled};
 use kernel_launch::{Expr, KernelLaunch};
-use melior::ir::{Location, Module};
 use serde::Serialize;
-use std::{error::Error, fs, path::Path};
+use std::error::Error;
 
 /// What the runner asks of a kernel.
 #[derive(Serialize)]
@@ -91,25 +91,18 @@ fn configs(layer: [i64; 3]) -> Vec<(Config, i64)> {
     configs
 }
 
-type Compiled = Result<(String, KernelLaunch), Box<dyn Error>>;
-
-fn compile(name: &str, problem: &Problem, config: Option<Config>) -> Compiled {
-    let context = new_context();
-    let mut module = Module::new(Location::unknown(&context));
-    let launch = match config {
-        Some(config) => gemm_sm90::emit(&context, &module, name, problem, config, &|_, sum, _| vec![sum])?,
-        None => gemm_sm80::emit(&context, &module, name, problem, gemm_sm80::Config::LARGE, &|_, sum, _| vec![sum])?,
-    };
-    Ok((codegen::ptx(&context, &mut module, chip::chip("sm_90a").ok_or("no such chip")?)?, launch))
+fn compile(bundle: &Bundle, name: &str, problem: &Problem, config: Option<Config>) -> Result<Compiled, Box<dyn Error>> {
+    bundle.compile(name, |context, module| {
+        Ok(match config {
+            Some(config) => gemm_sm90::emit(context, module, name, problem, config, &|_, sum, _| vec![sum])?,
+            None => gemm_sm80::emit(context, module, name, problem, gemm_sm80::Config::LARGE, &|_, sum, _| vec![sum])?,
+        })
+    })
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("usage: experts-bundle FOLDER")?;
-    let folder = Path::new(&folder);
-    fs::create_dir_all(folder.join("kernels"))?;
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nvidia-cuda-nvcc/nvidia/cu13/bin/ptxas");
-    let ptxas = Ptxas::find(own.is_file().then_some(own.as_path()))?;
-    let chip = chip::chip("sm_90a").ok_or("no such chip")?;
+    let bundle = Bundle::new(&folder)?;
     let mut entries = Vec::new();
     for (number, layer) in LAYERS.into_iter().enumerate() {
         let [n, k, experts] = layer;
@@ -117,18 +110,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         for (config, chosen) in own.chain([(None, 0)]) {
             let of = config.map_or("sm80".to_owned(), |config| config.short_name());
             let name = format!("experts{number}_{of}");
-            let (ptx, launch) = compile(&name, &problem(layer), config)?;
-            let assembled = ptxas.assemble(&ptx, chip)?;
-            let report = assembled.kernels.into_iter().next().ok_or("ptxas says nothing of the kernel")?;
+            let Compiled { file, launch, report } = compile(&bundle, &name, &problem(layer), config)?;
             println!("{name}: {} registers{}", report.registers, if report.spills() { ", SPILLS" } else { "" });
-            let file = format!("kernels/{name}.cubin");
-            fs::write(folder.join(&file), &assembled.cubin)?;
             let config = Shape { name: of, n, k, experts, chosen };
             let epilogue = format!("experts {number}");
             entries.push(Entry { file, epilogue, dtype: "bf16", config, launch, report });
         }
     }
-    fs::write(folder.join("kernels.json"), serde_json::to_string(&entries)?)?;
-    println!("{} kernels in {}", entries.len(), folder.display());
+    bundle.finish(&serde_json::to_string(&entries)?)?;
+    println!("{} kernels in {folder}", entries.len());
     Ok(())
 }

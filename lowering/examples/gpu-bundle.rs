@@ -3,9 +3,10 @@
 //! usage: gpu-bundle FOLDER [FILTER,...] [CONFIGURATION,...]   (`make gpu-bundle` also copies the runner there; a filter is a part of a kernel's
 //! name; configurations by name take the place of those that ship)
 
-use aitmlir_dialects::{ait::CausalKind, builder::Builder, new_context, types::Types, types::Val};
+mod bundle;
+
+use aitmlir_dialects::{ait::CausalKind, builder::Builder, types::Types, types::Val};
 use aitmlir_lowering::cuda::{
-    chip, codegen,
     emit::scalar::ScalarOps,
     kernels::{
         b2b, b2b_sm90, gemm_sm80,
@@ -13,13 +14,13 @@ use aitmlir_lowering::cuda::{
         problem::{Dtype, Fold, Place, Problem},
         sequences::Sequences,
     },
-    ptxas::{KernelReport, Ptxas},
+    ptxas::KernelReport,
     tuning::shipped,
 };
+use bundle::{Bundle, Compiled};
 use kernel_launch::{Expr, KernelLaunch};
-use melior::ir::{Location, Module};
 use serde::Serialize;
-use std::{error::Error, fs, path::Path, time::Instant};
+use std::{error::Error, time::Instant};
 
 /// What the runner asks of a configuration.
 #[derive(Serialize)]
@@ -173,9 +174,14 @@ impl Kernel {
     }
 }
 
-/// PTX of a kernel with all sizes at run time.
-fn compile(name: &str, kernel: Kernel, epilogue: &str, dtype: Dtype) -> Result<(String, KernelLaunch), Box<dyn Error>> {
-    let chip = chip::chip("sm_90a").ok_or("no such chip")?;
+/// A kernel with all sizes at run time.
+fn compile(
+    bundle: &Bundle,
+    name: &str,
+    kernel: Kernel,
+    epilogue: &str,
+    dtype: Dtype,
+) -> Result<Compiled, Box<dyn Error>> {
     let mut problem = Problem::linear(dtype, Expr::Dim(0), Expr::Dim(1), Expr::Dim(2));
     // The runner starts plain stores on even columns only.
     problem.out_pairs = true;
@@ -189,18 +195,17 @@ fn compile(name: &str, kernel: Kernel, epilogue: &str, dtype: Dtype) -> Result<(
         "heads" => heads(problem),
         _ => problem,
     };
-    let context = new_context();
-    let mut module = Module::new(Location::unknown(&context));
-    let code = |b, sum, extras: &[_]| match epilogue {
-        "bias_gelu" => bias_gelu(b, sum, extras),
-        "swiglu" => swiglu(b, sum, extras),
-        _ => identity(b, sum, extras),
-    };
-    let launch = match kernel {
-        Kernel::Sm90(config) => gemm_sm90::emit(&context, &module, name, &problem, config, &code)?,
-        Kernel::Sm80(config) => gemm_sm80::emit(&context, &module, name, &problem, config, &code)?,
-    };
-    Ok((codegen::ptx(&context, &mut module, chip)?, launch))
+    bundle.compile(name, |context, module| {
+        let code = |b, sum, extras: &[_]| match epilogue {
+            "bias_gelu" => bias_gelu(b, sum, extras),
+            "swiglu" => swiglu(b, sum, extras),
+            _ => identity(b, sum, extras),
+        };
+        Ok(match kernel {
+            Kernel::Sm90(config) => gemm_sm90::emit(context, module, name, &problem, config, &code)?,
+            Kernel::Sm80(config) => gemm_sm80::emit(context, module, name, &problem, config, &code)?,
+        })
+    })
 }
 
 /// sigmoid(Q K^T + bias) V, sizes B, H, M, N at run time.
@@ -258,16 +263,16 @@ fn jagged(depth: i64, max_length: i64) -> b2b::Problem {
     }
 }
 
-/// PTX of a back-to-back product.
-fn compile_b2b(name: &str, problem: &b2b::Problem) -> Result<(String, KernelLaunch), Box<dyn Error>> {
-    let context = new_context();
-    let mut module = Module::new(Location::unknown(&context));
-    let launch = b2b_sm90::emit(&context, &module, name, problem, &|b, score, bias, _| {
-        let half = b.float(b.context().f32_type(), 0.5);
-        let x = bias.map_or(score, |bias| b.addf(score, bias));
-        b.addf(b.mulf(b.approximate("tanh.approx.f32", b.mulf(x, half)), half), half)
-    })?;
-    Ok((codegen::ptx(&context, &mut module, chip::chip("sm_90a").ok_or("no such chip")?)?, launch))
+/// A back-to-back product.
+fn compile_b2b(bundle: &Bundle, name: &str, problem: &b2b::Problem) -> Result<Compiled, Box<dyn Error>> {
+    bundle.compile(name, |context, module| {
+        let launch = b2b_sm90::emit(context, module, name, problem, &|b, score, bias, _| {
+            let half = b.float(b.context().f32_type(), 0.5);
+            let x = bias.map_or(score, |bias| b.addf(score, bias));
+            b.addf(b.mulf(b.approximate("tanh.approx.f32", b.mulf(x, half)), half), half)
+        });
+        Ok(launch?)
+    })
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -278,11 +283,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let named = named.split(',').filter(|name| !name.is_empty());
     let named: Vec<Config> =
         named.map(|name| parse(name).ok_or(format!("'{name}' is no configuration"))).collect::<Result<_, _>>()?;
-    let folder = Path::new(&folder);
-    fs::create_dir_all(folder.join("kernels"))?;
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nvidia-cuda-nvcc/nvidia/cu13/bin/ptxas");
-    let ptxas = Ptxas::find(own.is_file().then_some(own.as_path()))?;
-    let chip = chip::chip("sm_90a").ok_or("no such chip")?;
+    let bundle = Bundle::new(&folder)?;
     let mut entries = vec![];
     let mut wrong = vec![];
     for (epilogue, dtype) in [
@@ -316,16 +317,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                 continue;
             }
             let start = Instant::now();
-            let (ptx, launch) = compile(&name, kernel, epilogue, dtype)?;
-            let assembled = ptxas.assemble(&ptx, chip)?;
-            let report = assembled.kernels.into_iter().next().ok_or("ptxas says nothing of the kernel")?;
+            let Compiled { file, launch, report } = compile(&bundle, &name, kernel, epilogue, dtype)?;
             let compile_ms = start.elapsed().as_millis();
             if report.spills() || report.serialised() {
                 wrong.push(format!("{name}: {report:?}"));
             }
             println!("{name}: {} registers, {compile_ms} ms", report.registers);
-            let file = format!("kernels/{name}.cubin");
-            fs::write(folder.join(&file), &assembled.cubin)?;
             entries.push(Entry { file, epilogue, dtype: dtype.name(), config: shape, launch, report, compile_ms });
         }
     }
@@ -341,14 +338,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             continue;
         }
         let start = Instant::now();
-        let (ptx, launch) = compile_b2b(&name, &problem)?;
-        let assembled = ptxas.assemble(&ptx, chip)?;
-        let report = assembled.kernels.into_iter().next().ok_or("ptxas says nothing of the kernel")?;
+        let Compiled { file, launch, report } = compile_b2b(&bundle, &name, &problem)?;
         if report.spills() || report.serialised() {
             wrong.push(format!("{name}: {report:?}"));
         }
-        let file = format!("kernels/{name}.cubin");
-        fs::write(folder.join(&file), &assembled.cubin)?;
         let config = Shape {
             name: name.clone(),
             rows: 128,
@@ -364,7 +357,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{name}: {} registers, {compile_ms} ms", report.registers);
         entries.push(Entry { file, epilogue, dtype: "f16", config, launch, report, compile_ms });
     }
-    fs::write(folder.join("kernels.json"), serde_json::to_string_pretty(&entries)?)?;
-    println!("{} kernels in {}, ptxas {}", entries.len(), folder.display(), ptxas.version()?);
+    bundle.finish(&serde_json::to_string_pretty(&entries)?)?;
+    println!("{} kernels in {folder}, ptxas {}", entries.len(), bundle.ptxas.version()?);
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }

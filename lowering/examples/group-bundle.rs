@@ -2,9 +2,9 @@
 //!
 //! usage: group-bundle FOLDER   (beside `test/gpu/groups.py`, which runs it)
 
-use aitmlir_dialects::new_context;
+mod bundle;
+
 use aitmlir_lowering::cuda::{
-    chip, codegen,
     kernels::{
         gemm_sm90::{
             self, Config,
@@ -12,13 +12,13 @@ use aitmlir_lowering::cuda::{
         },
         problem::{Dtype, Problem},
     },
-    ptxas::{KernelReport, Ptxas},
+    ptxas::KernelReport,
     tuning::Tuning,
 };
+use bundle::{Bundle, Compiled};
 use kernel_launch::KernelLaunch;
-use melior::ir::{Location, Module};
 use serde::Serialize;
-use std::{error::Error, fs, path::Path};
+use std::error::Error;
 
 /// What the runner asks of a kernel.
 #[derive(Serialize)]
@@ -117,20 +117,15 @@ fn configs(group: &Group) -> Vec<Config> {
     configs
 }
 
-fn compile(name: &str, problems: &[Problem], config: Config) -> Result<(String, KernelLaunch), Box<dyn Error>> {
-    let context = new_context();
-    let mut module = Module::new(Location::unknown(&context));
-    let launch = gemm_sm90::emit_group(&context, &module, name, problems, config, &|_, sum, _| vec![sum])?;
-    Ok((codegen::ptx(&context, &mut module, chip::chip("sm_90a").ok_or("no such chip")?)?, launch))
+fn compile(bundle: &Bundle, name: &str, problems: &[Problem], config: Config) -> Result<Compiled, Box<dyn Error>> {
+    bundle.compile(name, |context, module| {
+        Ok(gemm_sm90::emit_group(context, module, name, problems, config, &|_, sum, _| vec![sum])?)
+    })
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("usage: group-bundle FOLDER")?;
-    let folder = Path::new(&folder);
-    fs::create_dir_all(folder.join("kernels"))?;
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nvidia-cuda-nvcc/nvidia/cu13/bin/ptxas");
-    let ptxas = Ptxas::find(own.is_file().then_some(own.as_path()))?;
-    let chip = chip::chip("sm_90a").ok_or("no such chip")?;
+    let bundle = Bundle::new(&folder)?;
     let mut entries = Vec::new();
     for group in groups() {
         let mut kernels: Vec<(Vec<[i64; 3]>, Config, bool)> = Vec::new();
@@ -145,12 +140,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         for (number, (sizes, config, alone)) in kernels.into_iter().enumerate() {
             let kind = if alone { "alone" } else { "group" };
             let name = format!("{kind}_{}_{number}_{}", group.name, config.short_name());
-            let (ptx, launch) = compile(&name, &problems(&sizes), config)?;
-            let assembled = ptxas.assemble(&ptx, chip)?;
-            let report = assembled.kernels.into_iter().next().ok_or("ptxas says nothing of the kernel")?;
+            let Compiled { file, launch, report } = compile(&bundle, &name, &problems(&sizes), config)?;
             println!("{name}: {} registers{}", report.registers, if report.spills() { ", SPILLS" } else { "" });
-            let file = format!("kernels/{name}.cubin");
-            fs::write(folder.join(&file), &assembled.cubin)?;
             let config = Shape { name: config.short_name(), sizes, shared: group.shared, alone };
             entries.push(Entry {
                 file,
@@ -162,7 +153,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             });
         }
     }
-    fs::write(folder.join("kernels.json"), serde_json::to_string(&entries)?)?;
-    println!("{} kernels in {}", entries.len(), folder.display());
+    bundle.finish(&serde_json::to_string(&entries)?)?;
+    println!("{} kernels in {folder}", entries.len());
     Ok(())
 }

@@ -86,6 +86,37 @@ pub fn cheapest<C: Copy>(samples: &[Vec<Sizes>], all: &[C], cost: impl Fn(&[Size
     finite.reduce(|best, next| if next.0 < best.0 { next } else { best }).map(|(_, config)| *config)
 }
 
+/// The tests of cost models against what was measured.
+#[cfg(test)]
+pub mod fit {
+    /// How well a model chooses, over recorded measurements: times of what it chooses, of the best one's.
+    pub struct Fit {
+        /// Recorded products.
+        pub count: usize,
+        /// The geometric mean.
+        pub mean: f64,
+        /// The median.
+        pub median: f64,
+        /// The largest.
+        pub worst: f64,
+        /// The worst ones, with what they are of.
+        pub list: Vec<(f64, String)>,
+    }
+
+    impl Fit {
+        /// Over the lines of `recorded` that are no comments; `regret` says of a line how many times as long as the best one the choice takes.
+        pub fn of(recorded: &str, regret: impl Fn(&str) -> (f64, String)) -> Fit {
+            let mut regrets: Vec<_> = recorded.lines().filter(|line| !line.starts_with('#')).map(regret).collect();
+            regrets.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let count = regrets.len();
+            let mean = (regrets.iter().map(|(regret, _)| regret.ln()).sum::<f64>() / count as f64).exp();
+            let (median, worst, of) = (regrets[count / 2].0, regrets[count - 1].0, regrets[count - 1].1.clone());
+            println!("{count} products: geometric mean {mean:.3}, median {median:.3}, worst {worst:.3} ({of})");
+            Fit { count, mean, median, worst, list: regrets.into_iter().rev().take(8).collect() }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -236,7 +236,10 @@ fn besides(units: i64, config: &Config) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::{kernels::gemm_sm90::choose::parse, tuning::Product};
+    use crate::cuda::{
+        kernels::{gemm_sm90::choose::parse, sizes::fit::Fit},
+        tuning::Product,
+    };
 
     /// Products and groups, and what configurations took: the fastest first.
     const RECORDED: &str = include_str!("recorded.txt");
@@ -259,14 +262,8 @@ mod tests {
 
     #[test]
     fn the_choice_is_close_to_the_best_that_was_measured() {
-        let mut regrets: Vec<_> = RECORDED.lines().filter(|line| !line.starts_with('#')).map(regret).collect();
-        regrets.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let count = regrets.len();
+        let Fit { count, mean, median, worst, list } = Fit::of(RECORDED, regret);
         assert!(count > 60, "{count}");
-        let mean = (regrets.iter().map(|(regret, _)| regret.ln()).sum::<f64>() / count as f64).exp();
-        let (median, worst) = (regrets[count / 2].0, &regrets[count - 1]);
-        println!("{count} products: geometric mean {mean:.3}, median {median:.3}, worst {:.3} ({})", worst.0, worst.1);
-        let list: Vec<_> = regrets.iter().rev().take(8).collect();
-        assert!(mean < 1.03 && median < 1.015 && worst.0 < 1.15, "mean {mean}, median {median}, the worst: {list:#?}");
+        assert!(mean < 1.03 && median < 1.015 && worst < 1.15, "mean {mean}, median {median}, the worst: {list:#?}");
     }
 }
